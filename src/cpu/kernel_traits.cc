@@ -1,0 +1,28 @@
+#include "cpu/kernel_traits.h"
+
+#include <cstring>
+
+namespace attnplan::cpu {
+namespace {
+
+bool built_in(const attnplan_config& config, const char* name) {
+  return config.contracts == nullptr && config.profile != nullptr &&
+         std::strcmp(config.profile, name) == 0;
+}
+
+}  // namespace
+
+bool maps_rows_by_width(const attnplan_config& config, int32_t kernel) {
+  if (config.contracts != nullptr) {
+    return kernel >= 0 && static_cast<size_t>(kernel) < config.num_contracts &&
+           (config.contracts[kernel]->flags & ATTNPLAN_CONTRACT_UNIFORM) != 0;
+  }
+  return !built_in(config, "hip");  // the companion module's decode takes ragged batches
+}
+
+std::optional<M3Params> profile_sparse(const attnplan_config& config) {
+  if (built_in(config, "minimax_m3_sparse")) return M3Params{};
+  return std::nullopt;
+}
+
+}  // namespace attnplan::cpu
