@@ -6,9 +6,10 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attnplan)
 
 set_target_properties(attnplan_core PROPERTIES EXPORT_NAME core)
-install(TARGETS attnplan attnplan_core attnplan_options EXPORT attnplan_targets
+install(TARGETS attnplan attnplan_core EXPORT attnplan_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES capi/attnplan.h capi/attnplan_plan_format.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/attnplan DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
