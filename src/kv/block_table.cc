@@ -1,0 +1,82 @@
+#include "kv/block_table.h"
+
+#include <algorithm>
+
+namespace attnplan {
+namespace {
+
+int64_t columns_of(const Group& group, int32_t request) {
+  if (group.block_indptr == nullptr) return group.columns;
+  return std::max<int64_t>(
+      int64_t{group.block_indptr[request + 1]} - group.block_indptr[request], 0);
+}
+
+const int32_t* ids_of(const Group& group, int32_t request) {
+  if (group.block_indptr != nullptr) return group.block_ids + group.block_indptr[request];
+  const int64_t stride = group.row_stride != 0 ? group.row_stride : group.columns;
+  return group.block_ids + request * stride;
+}
+
+int32_t blocks_for(int32_t seq_len, int32_t block_size) {
+  const uint32_t blocks =
+      (static_cast<uint32_t>(seq_len) + static_cast<uint32_t>(block_size) - 1) /
+      static_cast<uint32_t>(block_size);
+  return static_cast<int32_t>(blocks);
+}
+
+}  // namespace
+
+int32_t uniform_capacity(const Group& group, int32_t block_size) {
+  if (!group.has_table() || group.block_indptr != nullptr) return INT32_MAX;
+  return static_cast<int32_t>(std::min<int64_t>(int64_t{group.columns} * block_size, INT32_MAX));
+}
+
+Status check_width(const BlockTableInput& in, Error* error) {
+  for (int32_t i = 0; i < in.num_reqs; ++i) {
+    if (in.query_lens[i] == 0) continue;
+    const int64_t columns = columns_of(*in.group, i);
+    const int64_t needed = blocks_for(in.seq_lens[i], in.cache->block_size);
+    if (needed > columns) {
+      return error->set(Status::kPlanError, Code::kBlockTableTooNarrow, i, needed, columns,
+                        "request %d has seq_len %d and needs %lld blocks of %d tokens, but its "
+                        "block-table row has %lld columns",
+                        i, in.seq_lens[i], static_cast<long long>(needed), in.cache->block_size,
+                        static_cast<long long>(columns));
+    }
+  }
+  return Status::kOk;
+}
+
+bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped,
+                    std::pmr::vector<attnplan_warning>* warnings) {
+  bool cut = false;
+  for (int32_t i = 0; i < in.num_reqs; ++i) {
+    const int64_t limit = columns_of(*in.group, i) * in.cache->block_size;
+    clamped[i] = in.seq_lens[i];
+    if (in.query_lens[i] == 0 || in.seq_lens[i] <= limit) continue;
+    clamped[i] = static_cast<int32_t>(limit);
+    warnings->push_back(
+        {static_cast<int32_t>(Code::kSeqLenClamped), i, in.seq_lens[i], limit});
+    cut = true;
+  }
+  return cut;
+}
+
+Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error) {
+  if (in.group->block_ids == nullptr || !in.group->check_ids) return Status::kOk;
+  const int32_t num_blocks = in.cache->num_blocks;
+  for (int32_t i = 0; i < in.num_reqs; ++i) {
+    if (in.query_lens[i] == 0) continue;
+    const int32_t* ids = ids_of(*in.group, i);
+    const int32_t needed = blocks_for(in.seq_lens[i], in.cache->block_size);
+    if (isa.ids_in_range(ids, needed, num_blocks)) continue;
+    const int32_t* bad = std::find_if(
+        ids, ids + needed, [num_blocks](int32_t id) { return id < 0 || id >= num_blocks; });
+    return error->set(Status::kPlanError, Code::kPageOutOfRange, i, *bad, num_blocks,
+                      "block %lld of request %d has id %d, but the cache has %d blocks",
+                      static_cast<long long>(bad - ids), i, *bad, num_blocks);
+  }
+  return Status::kOk;
+}
+
+}  // namespace attnplan

@@ -1,0 +1,36 @@
+// Block-table checks: width, clamp of draft steps, ids.
+#pragma once
+
+#include <memory_resource>
+#include <vector>
+
+#include "attnplan/planner.h"
+#include "attnplan_plan_format.h"
+#include "planner/isa.h"
+
+namespace attnplan {
+
+// Tokens that every row of a dense table can hold, at most INT32_MAX; INT32_MAX where rows differ
+// (CSR) or there is no table.
+int32_t uniform_capacity(const Group& group, int32_t block_size);
+
+struct BlockTableInput {
+  const Group* group;
+  const KvCache* cache;
+  const int32_t* query_lens;  // [num_reqs] rows; pads are not checked
+  const int32_t* seq_lens;    // [num_reqs] tokens
+  int32_t num_reqs;
+};
+
+// BLOCK_TABLE_TOO_NARROW for the first live request whose row is too short.
+Status check_width(const BlockTableInput& in, Error* error);
+
+// Draft steps: copies seq_lens to `clamped`, cut to what each row holds, and warns of each cut.
+// Returns whether anything was cut.
+bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped,
+                    std::pmr::vector<attnplan_warning>* warnings);
+
+// PAGE_OUT_OF_RANGE for the first live request with a bad id among its live blocks.
+Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error);
+
+}  // namespace attnplan

@@ -1,0 +1,12 @@
+// Identity of a planner and of a step: XXH3 over the values that can change a plan.
+#pragma once
+
+#include "attnplan/planner.h"
+#include "planner/isa.h"
+
+namespace attnplan {
+
+uint64_t hash_step(const Step& step, const Isa& isa);
+uint64_t hash_config(const Config& config, const Isa& isa);
+
+}  // namespace attnplan

@@ -1,0 +1,69 @@
+// The loops that touch every request, compiled once per instruction set. Results are identical on
+// every target. A target's file includes isa_loops.inc and nothing of the standard library, so that
+// no inline function compiled for a newer processor can reach an older one.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace attnplan {
+
+struct ScanInput {
+  int32_t n;
+  const int32_t* query_lens;
+  const int32_t* seq_lens;
+  const int32_t* num_computed_tokens;  // null: absent, likewise below
+  const int32_t* num_prompt_tokens;
+  const int32_t* num_known_tokens;
+  const int32_t* num_draft_tokens;
+  const uint8_t* is_prefilling;
+  int32_t decode_threshold;
+  int32_t max_query_len;  // declared; INT32_MAX where absent
+  int32_t max_seq_len;    // what the block table can hold; INT32_MAX where unknown
+  bool causal;
+  bool all_exact;     // lengths must add up
+  bool target_phase;  // drafts and resumed requests mean something
+  bool dummy_phase;   // capture, idle: state means nothing
+  bool short_extend_decode;
+};
+
+struct ScanResult {
+  bool suspicious;        // some check of section "Validation" may fail: diagnose() says which
+  int64_t rows;           // sum of query_lens
+  int32_t first_live;     // n where there is none
+  int32_t last_live;      // -1 where there is none
+  int32_t first_prompt;   // first request of class extend or prefill; n where there is none
+  int32_t last_unprompt;  // last request of class decode or extend; -1 where there is none
+};
+
+struct MeasureResult {
+  int32_t num_pads;
+  int32_t min_query_len, max_query_len;
+  int32_t min_seq_len, max_seq_len;
+  int32_t min_context_len, max_context_len;
+  int64_t rows, sum_seq_lens, sum_context_lens;
+};
+
+struct Isa {
+  const char* name;
+  // query_lens[i] = starts[i + 1] - starts[i]; true where the starts decrease somewhere.
+  bool (*query_lens)(const int32_t* starts, int32_t n, int32_t* query_lens);
+  // Context length and class (a Route) of every request, and whether anything looks wrong.
+  void (*scan)(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result);
+  // Over requests [0, n) of the three arrays, pads left out; n > 0 with a live request among them.
+  void (*measure)(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,
+                  int32_t n, MeasureResult* result);
+  bool (*ids_in_range)(const int32_t* ids, int32_t n, int32_t num_blocks);
+  uint64_t (*hash)(const void* data, size_t bytes, uint64_t seed);
+};
+
+extern const Isa kIsaBaseline;
+#if defined(__x86_64__)
+extern const Isa kIsaAvx2;
+extern const Isa kIsaAvx512;
+#endif
+
+// The best target that this processor runs.
+const Isa& best_isa();
+
+}  // namespace attnplan

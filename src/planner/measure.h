@@ -1,0 +1,18 @@
+// Figures over the live requests of a range: measured, never assumed.
+#pragma once
+
+#include "planner/isa.h"
+#include "planner/lanes.h"
+
+namespace attnplan {
+
+// `range` is not empty and starts and ends on a live request.
+Facts measure(const Lanes& lanes, Range range, const Isa& isa);
+
+// Cuts pads off both ends; empty where no live request is inside.
+Range trim(const Lanes& lanes, Range range);
+
+// True where the device decides how many rows some request of the range brings.
+bool has_inexact_query(const Lanes& lanes, Range range);
+
+}  // namespace attnplan

@@ -1,0 +1,79 @@
+#include "planner/order.h"
+
+#include <algorithm>
+
+#include "planner/scratch.h"
+
+namespace attnplan {
+namespace {
+
+// Smaller keys stand further in front.
+uint32_t sort_key(int32_t cls, int32_t query_len, int32_t threshold) {
+  constexpr uint32_t kExtendKey = 1u << 31;
+  switch (static_cast<Route>(cls)) {
+    case Route::kDecode:  // widest first; a decode never exceeds the threshold
+      return static_cast<uint32_t>(threshold - query_len);
+    case Route::kExtend:
+      return query_len <= threshold ? kExtendKey : kExtendKey + 1;
+    case Route::kPrefill:
+      return kExtendKey + 2;
+    case Route::kPad:
+      break;
+  }
+  return kExtendKey + 3;
+}
+
+// The permutation, from keys that carry their position in the lower half: equal keys stay in order.
+void sort_positions(const Config& config, const Lanes& lanes, uint64_t* keys, int32_t* order) {
+  bool sorted = true;
+  uint64_t last = 0;
+  for (int32_t i = 0; i < lanes.n; ++i) {
+    const uint64_t key = sort_key(lanes.classes[i], lanes.query_lens[i], config.decode_threshold);
+    keys[i] = key << 32 | static_cast<uint32_t>(i);
+    sorted &= keys[i] >= last;
+    last = keys[i];
+  }
+  if (!sorted) std::sort(keys, keys + lanes.n);
+  for (int32_t i = 0; i < lanes.n; ++i) order[i] = static_cast<int32_t>(keys[i] & UINT32_MAX);
+}
+
+void move_marks(const Lanes& lanes, ScanResult* scan) {
+  const auto count = [&lanes](auto belongs) {
+    int32_t found = 0;
+    for (int32_t i = 0; i < lanes.n; ++i) found += belongs(static_cast<Route>(lanes.classes[i]));
+    return found;
+  };
+  const int32_t decodes = count([](Route cls) { return cls == Route::kDecode; });
+  const int32_t extends = count([](Route cls) { return cls == Route::kExtend; });
+  const int32_t prefills = count([](Route cls) { return cls == Route::kPrefill; });
+  const int32_t live = decodes + extends + prefills;
+  scan->first_live = live > 0 ? 0 : lanes.n;
+  scan->last_live = live - 1;
+  scan->first_prompt = live > decodes ? decodes : lanes.n;
+  scan->last_unprompt = decodes + extends - 1;
+}
+
+}  // namespace
+
+void sort_lanes(const Config& config, Scratch::Buffers& buffers, Lanes* lanes, ScanResult* scan) {
+  const auto n = static_cast<size_t>(lanes->n);
+  int32_t* order = buffers.order.fit(n);
+  sort_positions(config, *lanes, buffers.sort_keys.fit(n), order);
+  int32_t* sorted = buffers.sorted.fit(4 * n);
+  const int32_t** const arrays[] = {&lanes->query_lens, &lanes->seq_lens, &lanes->context_lens,
+                                    &lanes->classes};
+  for (const int32_t** array : arrays) {
+    for (size_t i = 0; i < n; ++i) sorted[i] = (*array)[order[i]];
+    *array = sorted;
+    sorted += n;
+  }
+  if (lanes->inexact != nullptr) {
+    uint8_t* inexact = buffers.sorted_inexact.fit(n);
+    for (size_t i = 0; i < n; ++i) inexact[i] = lanes->inexact[order[i]];
+    lanes->inexact = inexact;
+  }
+  lanes->order = order;
+  move_marks(*lanes, scan);
+}
+
+}  // namespace attnplan

@@ -1,0 +1,127 @@
+#include "planner/resolve.h"
+
+#include <algorithm>
+
+#include "planner/measure.h"
+#include "planner/scratch.h"
+
+namespace attnplan {
+namespace {
+
+class Failure {
+ public:
+  Failure(const RoutingInput& in, Scratch::Buffers& buffers) : in_(in), buffers_(buffers) {}
+
+  // True where a kernel tried for what is left was refused for inexact lengths alone.
+  bool needs_exact_lengths() const {
+    const auto& trials = buffers_.routing.trials;
+    return std::any_of(trials.begin(), trials.end(), [this](const Trial& trial) {
+      return trial.reasons == bit(Reason::kSeqLensNotExact) && concerns_left(trial);
+    });
+  }
+
+  Status report(Error* error) const {
+    const bool exact = needs_exact_lengths();
+    collect_requests(exact);
+    collect_refusals();
+    const auto& requests = buffers_.failed_requests;
+    const int32_t first = requests.empty() ? -1 : requests.front();
+    const auto count = static_cast<int64_t>(requests.size());
+    if (exact) {
+      return error->set(Status::kPlanError, Code::kNeedExactSeqLens, first, count, 0,
+                        "%lld requests, the first is %d, have host lengths that are only bounds, "
+                        "and a kernel that could take them needs exact ones",
+                        static_cast<long long>(count), first);
+    }
+    return error->set(Status::kPlanError, Code::kNoRoute, first, count, 0,
+                      "no kernel of the profile takes %lld requests, the first is %d",
+                      static_cast<long long>(count), first);
+  }
+
+ private:
+  // A trial on requests that are left, or a decode kernel's on a D of which a part is left.
+  bool concerns_left(const Trial& trial) const {
+    return std::any_of(buffers_.routing.left.begin(), buffers_.routing.left.end(),
+                       [&](Range left) {
+                         const bool whole_d = trial.range == in_.parts.decode;
+                         return contains(left, trial.range) ||
+                                (whole_d && left.begin < trial.range.end &&
+                                 trial.range.begin < left.end);
+                       });
+  }
+
+  void collect_requests(bool inexact_only) const {
+    const Lanes& lanes = *in_.lanes;
+    auto& requests = buffers_.failed_requests;
+    requests.clear();
+    for (const Range left : buffers_.routing.left) {
+      for (int32_t i = left.begin; i < left.end; ++i) {
+        if (lanes.query_lens[i] == 0) continue;
+        if (inexact_only && !(lanes.inexact && (lanes.inexact[i] & kSeqInexact))) continue;
+        requests.push_back(lanes.input_request(i));
+      }
+    }
+    std::sort(requests.begin(), requests.end());
+  }
+
+  void collect_refusals() const {
+    auto& refusals = buffers_.failed_refusals;
+    refusals.clear();
+    for (const Trial& trial : buffers_.routing.trials) {
+      if (!concerns_left(trial)) continue;
+      auto same = std::find_if(refusals.begin(), refusals.end(),
+                               [&](const auto& r) { return r.first == trial.kernel; });
+      if (same == refusals.end()) {
+        refusals.emplace_back(trial.kernel, trial.reasons);
+      } else {
+        same->second |= trial.reasons;
+      }
+    }
+    std::sort(refusals.begin(), refusals.end());
+  }
+
+  const RoutingInput& in_;
+  Scratch::Buffers& buffers_;
+};
+
+}  // namespace
+
+Status resolve(const RoutingInput& in, Ragged policy, Scratch::Buffers& buffers, Ragged* applied,
+               Error* error) {
+  RoutingBuffers& routing = buffers.routing;
+  RoutingResult result = route(in, policy, &routing);
+  *applied = result.policy;
+  if (result.ok) return Status::kOk;
+  const bool retry = Failure(in, buffers).needs_exact_lengths() && policy != Ragged::kSplitRuns &&
+                     result.policy != Ragged::kDefault &&
+                     !has_inexact_query(*in.lanes, in.parts.decode);
+  if (retry) {
+    result = route(in, Ragged::kSplitRuns, &routing);
+    *applied = result.policy;
+    if (result.ok) return Status::kOk;
+    route(in, policy, &routing);  // the failure to report is that of the policy asked for
+  }
+  return Failure(in, buffers).report(error);
+}
+
+void append_refusals(const RoutingInput& in, const RoutedSegment& segment,
+                     const RoutingBuffers& routing, std::pmr::vector<uint32_t>* by_kernel,
+                     std::pmr::vector<attnplan_refusal>* refusals) {
+  const auto& kernels = *in.kernels;
+  const Range decode = in.parts.decode;
+  const bool is_decode = kernels[static_cast<size_t>(segment.kernel)].route == Route::kDecode;
+  const bool took_decodes = !is_decode && segment.range.begin < decode.end &&
+                            decode.begin < segment.range.end;
+  by_kernel->assign(kernels.size(), 0);
+  for (const Trial& trial : routing.trials) {
+    const auto kernel = static_cast<size_t>(trial.kernel);
+    const bool of_whole_decode =
+        took_decodes && trial.range == decode && kernels[kernel].route == Route::kDecode;
+    if (trial.range == segment.range || of_whole_decode) (*by_kernel)[kernel] |= trial.reasons;
+  }
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    if ((*by_kernel)[k] != 0) refusals->push_back({static_cast<int32_t>(k), (*by_kernel)[k]});
+  }
+}
+
+}  // namespace attnplan

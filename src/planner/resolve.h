@@ -1,0 +1,22 @@
+// Routes a step under the planner's policy, and says what stands in the way where that fails.
+#pragma once
+
+#include "attnplan/planner.h"
+#include "attnplan_plan_format.h"
+#include "planner/lanes.h"
+#include "planner/route.h"
+
+namespace attnplan {
+
+// NO_ROUTE or NEED_EXACT_SEQ_LENS where requests are left without a kernel; then the refusals and
+// the requests are in the scratch's failed lists.
+Status resolve(const RoutingInput& in, Ragged policy, Scratch::Buffers& buffers, Ragged* applied,
+               Error* error);
+
+// The refusals that a segment carries, in profile order: those of kernels tried on exactly its
+// requests, and where it took in part of D, the decode kernels' of the whole D.
+void append_refusals(const RoutingInput& in, const RoutedSegment& segment,
+                     const RoutingBuffers& routing, std::pmr::vector<uint32_t>* by_kernel,
+                     std::pmr::vector<attnplan_refusal>* refusals);
+
+}  // namespace attnplan
