@@ -11,8 +11,8 @@
 namespace attnplan::cpu {
 
 struct BlockTable {
-  int32_t block_size = 0;        // tokens
-  int64_t num_blocks = 0;        // that the storage must hold
+  int32_t block_size = 0;         // tokens
+  int64_t num_blocks = 0;         // that the storage must hold
   std::vector<int64_t> begin{0};  // [n + 1] into ids
   std::vector<int32_t> ids;
 

@@ -74,14 +74,14 @@ KvLayout make_layout(const attnplan_kv_cache& cache, const AttentionShape& shape
 
   const auto place = [&](int64_t row, bool is_key) {
     const PageForm page{layout.page_size, heads, row, token_major(cache.layout)};
-    TensorLayout tensor = shuffle ? shuffled_page(page, elements_per_16_bytes(cache), is_key)
-                                  : plain_page(page);
+    TensorLayout tensor =
+        shuffle ? shuffled_page(page, elements_per_16_bytes(cache), is_key) : plain_page(page);
     if (packed) {  // both tensors take pages of one size, so that one id addresses both
       const int64_t longest = std::max(shape.head_size, shape.v_head_size);
       tensor.page_stride = layout.page_size * heads * longest;
     }
-    const int64_t block = std::max(cache.block_stride,
-                                   layout.block_page_stride * tensor.page_stride);
+    const int64_t block =
+        std::max(cache.block_stride, layout.block_page_stride * tensor.page_stride);
     tensor.block_stride = block;
     const int64_t head_block = block / heads;
     if (cache.layout == ATTNPLAN_LAYOUT_LHBNC) {

@@ -32,7 +32,7 @@ struct TensorLayout {
 struct KvLayout {
   TensorLayout k;
   TensorLayout v;
-  int32_t page_size = 0;          // tokens
+  int32_t page_size = 0;  // tokens
   int64_t pages_per_block = 0;
   int64_t block_page_stride = 0;  // page ids between two blocks
 

@@ -49,8 +49,8 @@ void RequestAttention::attend(int32_t request, int64_t seq_len, const std::vecto
     for (size_t i = 0; i < tasks.size(); ++i) {
       const Task& task = tasks[i];
       for (int32_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
-        in_.values.fill(Tensor::kQuery, task.query_request, task.query_index, head,
-                        shape.head_size, q.data());
+        in_.values.fill(Tensor::kQuery, task.query_request, task.query_index, head, shape.head_size,
+                        q.data());
         OnlineSoftmax softmax(shape, q.data());
         for (const KeyRange& keys : ranges[i]) {
           softmax.add(keys, kv.range.begin, {kv.k.data(), shape.head_size},

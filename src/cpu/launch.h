@@ -31,8 +31,8 @@ struct ExecutorInput {
 
 // One row of a launch: where its query and output lie, and which position the kernel believes in.
 struct Task {
-  int64_t row;       // of the launch's tensors
-  int64_t position;  // absolute
+  int64_t row;            // of the launch's tensors
+  int64_t position;       // absolute
   int32_t query_request;  // whose vector really lies in this row of the query tensor,
   int64_t query_index;    // and which row of that request it is
 };
@@ -42,8 +42,7 @@ class RequestAttention {
   explicit RequestAttention(const ExecutorInput& input);
 
   // Rows of `tasks` attend the first `seq_len` tokens of `request` as far as they see them.
-  void attend(int32_t request, int64_t seq_len, const std::vector<Task>& tasks,
-              Output& out) const;
+  void attend(int32_t request, int64_t seq_len, const std::vector<Task>& tasks, Output& out) const;
 
  private:
   // Gathered vectors of tokens [range.begin, range.end), and what each task attends of them.

@@ -7,8 +7,8 @@ namespace attnplan::cpu {
 namespace {
 
 // Largest score of the visible keys of a block; no number if one of them is none.
-double block_score(const M3Params& params, const double* index_query, RowsView keys,
-                   int64_t begin, int64_t end) {
+double block_score(const M3Params& params, const double* index_query, RowsView keys, int64_t begin,
+                   int64_t end) {
   std::vector<double> scores;
   for (int64_t key = begin; key < end; ++key) {
     double score = 0;
@@ -35,7 +35,7 @@ std::vector<int32_t> oracle_m3_blocks(const M3Params& params, const double* inde
     const int64_t begin = block * params.block_tokens;
     const int64_t end = std::min(begin + params.block_tokens, position + 1);
     score.push_back(block_score(params, index_query, keys, begin, end));
-    auto& list = block < params.init_blocks           ? init
+    auto& list = block < params.init_blocks            ? init
                  : block >= live - params.local_blocks ? local
                  : std::isnan(score.back())            ? others
                                                        : numbers;

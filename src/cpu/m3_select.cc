@@ -42,8 +42,7 @@ std::vector<std::vector<double>> m3_block_scores(const M3Params& params,
   for (int64_t key = 0; key <= last; ++key) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (key > rows[i].position) continue;
-      const double score =
-          scale * product(rows[i].vector, keys.row(key), params.index_head_size);
+      const double score = scale * product(rows[i].vector, keys.row(key), params.index_head_size);
       double& best = scores[i][key / params.block_tokens];
       if (std::isnan(score) || score > best) best = std::isnan(best) ? best : score;
     }

@@ -18,8 +18,7 @@ double oracle_attend(const AttentionShape& shape, const double* query, RowsView 
 
 // Positions that a row at `position` of a request with `seq_len` tokens sees, ascending. A window
 // bounds how far back a row sees under every mask; only the causal mask bounds how far ahead.
-std::vector<int64_t> oracle_visible(const AttentionShape& shape, int64_t position,
-                                    int64_t seq_len);
+std::vector<int64_t> oracle_visible(const AttentionShape& shape, int64_t position, int64_t seq_len);
 
 // MiniMax-M3: the selected blocks of a row at `position`, best first, padded with -1 to top_k.
 // `keys` holds the index key of every position up to it.

@@ -29,19 +29,17 @@ bool read_section(const std::byte* plan, size_t bytes, const attnplan_section& s
   const bool host = section.validity == ATTNPLAN_VALIDITY_EXACT;
   switch (section.id) {
     case ATTNPLAN_SECTION_SEGMENTS:
-      return section.type == ATTNPLAN_TYPE_SEGMENT &&
-             elements(plan, bytes, section, view.segments);
+      return section.type == ATTNPLAN_TYPE_SEGMENT && elements(plan, bytes, section, view.segments);
     case ATTNPLAN_SECTION_WARNINGS:
-      return section.type == ATTNPLAN_TYPE_WARNING &&
-             elements(plan, bytes, section, view.warnings);
+      return section.type == ATTNPLAN_TYPE_WARNING && elements(plan, bytes, section, view.warnings);
     case ATTNPLAN_SECTION_ORDER:
       return section.type == ATTNPLAN_TYPE_INT32 && elements(plan, bytes, section, view.order);
     case ATTNPLAN_SECTION_QUERY_START_LOC:
       return !host || (section.type == ATTNPLAN_TYPE_INT32 &&
                        elements(plan, bytes, section, view.query_start_loc));
     case ATTNPLAN_SECTION_SEQ_LENS:
-      return !host || (section.type == ATTNPLAN_TYPE_INT32 &&
-                       elements(plan, bytes, section, view.seq_lens));
+      return !host ||
+             (section.type == ATTNPLAN_TYPE_INT32 && elements(plan, bytes, section, view.seq_lens));
     default:
       return true;
   }

@@ -159,8 +159,7 @@ RunReport run(const attnplan_config& config, const attnplan_step& step, const at
     report.max_seq_len = std::max<int64_t>(report.max_seq_len, lengths.seq_lens[r]);
   }
   const AttentionShape whole = full_shape(config);
-  report.shape = cap_shape(whole, options.max_kv_heads, options.max_group,
-                           options.max_head_size);
+  report.shape = cap_shape(whole, options.max_kv_heads, options.max_group, options.max_head_size);
   std::optional<M3Params> sparse = options.sparse;
   if (!sparse.has_value()) sparse = profile_sparse(config);
   if (sparse.has_value() && options.max_head_size > 0) {
@@ -188,8 +187,7 @@ RunReport run(const attnplan_config& config, const attnplan_step& step, const at
   const Execution done = execute(*view, {config, values, report.shape, sparse, lengths, table,
                                          origins, compute, options.max_seq_len == 0});
   const auto room = token_room(config, step, group);
-  const Output expected =
-      oracle({values, report.shape, sparse, lengths, origins, room, sample});
+  const Output expected = oracle({values, report.shape, sparse, lengths, origins, room, sample});
   count_writes(done, report);
   compare(done, expected, {lengths, sample, plan_row}, report);
   compare_pads(done, report);

@@ -39,8 +39,8 @@ struct RunReport {
   int64_t max_seq_len = 0;        // tokens, as executed
   AttentionShape shape;           // as executed
   bool sparse = false;
-  double max_error = 0;      // largest |plan - oracle| over (1e-6 + largest |oracle| of the row)
-  double max_lse_error = 0;  // the same of the log-sum-exp
+  double max_error = 0;        // largest |plan - oracle| over (1e-6 + largest |oracle| of the row)
+  double max_lse_error = 0;    // the same of the log-sum-exp
   int32_t worst_row = -1;      // row of the step, in input order
   int32_t worst_request = -1;  // its request, in input order
   std::string problem;  // what is wrong with the blob itself; empty where it could be executed

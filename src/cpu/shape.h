@@ -33,8 +33,8 @@ AttentionShape cap_shape(AttentionShape shape, int32_t max_kv_heads, int32_t max
 // MiniMax-M3: which blocks of keys a row attends.
 struct M3Params {
   int32_t block_tokens = 128;
-  int32_t top_k = 16;       // blocks
-  int32_t init_blocks = 0;  // first blocks, always taken
+  int32_t top_k = 16;        // blocks
+  int32_t init_blocks = 0;   // first blocks, always taken
   int32_t local_blocks = 1;  // last live blocks, always taken
   int32_t index_head_size = 128;
 };

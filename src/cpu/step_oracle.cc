@@ -44,8 +44,8 @@ class RequestOracle {
 void RequestOracle::run_head(int32_t kv_head, Output& out) const {
   const AttentionShape& shape = in_.shape;
   const int32_t slot = shape.latent ? 0 : kv_head;
-  const auto k = vectors(in_, Tensor::kKey, request_, seq_len_, slot, shape.head_size,
-                         shape.head_size);
+  const auto k =
+      vectors(in_, Tensor::kKey, request_, seq_len_, slot, shape.head_size, shape.head_size);
   const auto v = shape.latent ? vectors(in_, Tensor::kKey, request_, seq_len_, slot,
                                         shape.head_size, shape.v_head_size)
                               : vectors(in_, Tensor::kValue, request_, seq_len_, slot,
@@ -67,9 +67,8 @@ void RequestOracle::run_head(int32_t kv_head, Output& out) const {
     for (int32_t g = 0; g < shape.group(); ++g) {
       const int32_t head = kv_head * shape.group() + g;
       in_.values.fill(Tensor::kQuery, request_, i, head, shape.head_size, q.data());
-      out.lse(row, head) =
-          oracle_attend(shape, q.data(), {k.data(), shape.head_size},
-                        {v.data(), shape.v_head_size}, keys, out.head(row, head));
+      out.lse(row, head) = oracle_attend(shape, q.data(), {k.data(), shape.head_size},
+                                         {v.data(), shape.v_head_size}, keys, out.head(row, head));
     }
   }
 }
