@@ -111,7 +111,7 @@ static void a_short_error_is_filled_as_far_as_it_goes(void) {
   attnplan_planner* planner = NULL;
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   const size_t cuts[] = {offsetof(attnplan_error, code), offsetof(attnplan_error, value),
-                         offsetof(attnplan_error, message), offsetof(attnplan_error, message) + 16};
+                         offsetof(attnplan_error, refusals), offsetof(attnplan_error, message)};
   size_t i;
   for (i = 0; i < sizeof cuts / sizeof cuts[0]; ++i) {
     sized cut = resized(&error, sizeof error, cuts[i], 0);
@@ -119,11 +119,6 @@ static void a_short_error_is_filled_as_far_as_it_goes(void) {
               ATTNPLAN_INVALID_ARGUMENT);
     CHECK_INT(*cut.size, cuts[i]);
     CHECK_INT(((attnplan_error*)cut.memory)->status, ATTNPLAN_INVALID_ARGUMENT);
-    if (cuts[i] > offsetof(attnplan_error, message)) {
-      const char* message = ((attnplan_error*)cut.memory)->message;
-      CHECK(memchr(message, '\0', 16) != NULL);
-      CHECK(message[0] != '\0');
-    }
     free(cut.memory);
   }
 }
