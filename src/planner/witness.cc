@@ -116,12 +116,12 @@ class Writer {
   }
 
   std::string width_unsupported() const {
-    const int32_t wide = first([this](int32_t i) { return query_len(i) > kernel_.max_query_len; });
+    const int32_t wide = find([this](int32_t i) { return query_len(i) > kernel_.max_query_len; });
     if (wide >= 0) {
       return fmt::format("{} {} {}, limit {}", request(wide), has(wide), rows(query_len(wide)),
                          contract_.max_query_len);
     }
-    const int32_t odd = first([this](int32_t i) {
+    const int32_t odd = find([this](int32_t i) {
       return !query_inexact(i) && !kernel_.admits_width(lanes_.query_lens[i]);
     });
     const std::string admitted = joined(contract_.query_lens);
@@ -181,6 +181,7 @@ class Writer {
 
   std::string archs() const {
     std::string text;
+    if (!contract_.archs) return "any";
     for (const auto& arch : *contract_.archs) {
       text += fmt::format("{}{}", text.empty() ? "" : ", ", std::string_view(arch));
     }
@@ -188,6 +189,7 @@ class Writer {
   }
 
   std::string about_cache(Reason reason) const {
+    if (!config_.kv_cache) return "no cache is described";
     const KvCache& cache = *config_.kv_cache;
     const KvView& view = *evidence_.planner.kv_view();
     switch (reason) {
@@ -238,11 +240,18 @@ class Writer {
 
   // First live position of the range for which `holds`, or -1.
   template <typename Holds>
-  int32_t first(Holds holds) const {
+  int32_t find(Holds holds) const {
     for (int32_t i = evidence_.range.begin; i < evidence_.range.end; ++i) {
       if (lanes_.query_lens[i] > 0 && holds(i)) return i;
     }
     return -1;
+  }
+
+  // The same where there must be one. A forged plan gets a wrong sentence, never a wild read.
+  template <typename Holds>
+  int32_t first(Holds holds) const {
+    const int32_t at = find(holds);
+    return at >= 0 ? at : evidence_.range.begin;
   }
 
   int32_t num_live() const {
@@ -254,20 +263,17 @@ class Writer {
   }
 
   std::string request(int32_t position) const {
-    if (position < 0) return "no request";  // the plan is of another step
     return fmt::format("request {}", lanes_.input_request(position));
   }
 
   bool inexact(int32_t i, uint8_t bit) const { return lanes_.inexact && (lanes_.inexact[i] & bit); }
   bool query_inexact(int32_t i) const { return inexact(i, kQueryInexact); }
-  const char* has(int32_t i) const { return i >= 0 && query_inexact(i) ? "may have" : "has"; }
+  const char* has(int32_t i) const { return query_inexact(i) ? "may have" : "has"; }
   // The figures a contract is held to: bounds where the host has no more.
   int32_t query_len(int32_t i) const {
-    if (i < 0) return 0;
     return query_inexact(i) ? lanes_.query_bound : lanes_.query_lens[i];
   }
   int32_t seq_len(int32_t i) const {
-    if (i < 0) return 0;
     return query_inexact(i) ? lanes_.context_lens[i] + lanes_.query_bound : lanes_.seq_lens[i];
   }
 
