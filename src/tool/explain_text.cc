@@ -1,0 +1,65 @@
+#include "tool/explain_text.h"
+
+#include <fmt/format.h>
+
+namespace attnplan::tool {
+namespace {
+
+constexpr size_t kMostRequests = 16;
+
+void append_plan(const json::BatchDocument& batch, const json::Outcome& outcome,
+                 std::string& out) {
+  attnplan_error error = ATTNPLAN_ERROR_INIT;
+  size_t bytes = 0;
+  const auto explain = [&](char* text) {
+    return attnplan_plan_explain(outcome.planner, &batch.step(), outcome.plan.data(),
+                                 outcome.plan.size(), text, &bytes, &error);
+  };
+  if (explain(nullptr) == ATTNPLAN_OK) {
+    std::string text(bytes, '\0');
+    if (explain(text.data()) == ATTNPLAN_OK) {
+      out.append(text.c_str());
+      return;
+    }
+  }
+  out += fmt::format("no explanation: {}\n", error.message);
+}
+
+void append_requests(const json::Outcome& outcome, std::string& out) {
+  if (outcome.requests.empty()) return;
+  const size_t shown = std::min(kMostRequests, outcome.requests.size());
+  out += fmt::format("  requests: {}", fmt::join(outcome.requests.first(shown), ", "));
+  if (shown < outcome.requests.size()) {
+    out += fmt::format(", ... ({} in all)", outcome.requests.size());
+  }
+  out += '\n';
+}
+
+}  // namespace
+
+void append_refusals(const json::Outcome& outcome, std::string& out) {
+  for (const attnplan_refusal& refusal : outcome.refusals) {
+    std::string reasons;
+    for (attnplan_reason reason = 0; reason < ATTNPLAN_NUM_REASONS; ++reason) {
+      if ((refusal.reasons >> reason & 1u) == 0) continue;
+      reasons += fmt::format("{}{}", reasons.empty() ? "" : ", ", attnplan_reason_name(reason));
+    }
+    out += fmt::format("  {} refused: {}\n",
+                       attnplan_planner_kernel_name(outcome.planner, refusal.kernel), reasons);
+  }
+}
+
+void append_explanation(const json::BatchDocument& batch, const json::Outcome& outcome,
+                        std::string& out) {
+  if (!batch.name().empty()) out += fmt::format("# {}\n", batch.name());
+  if (outcome.planned()) {
+    append_plan(batch, outcome, out);
+  } else {
+    out += fmt::format("error {}: {}\n", outcome.code, outcome.message);
+    append_refusals(outcome, out);
+    append_requests(outcome, out);
+  }
+  out += '\n';
+}
+
+}  // namespace attnplan::tool

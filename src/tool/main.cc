@@ -1,0 +1,94 @@
+// The attnplan command. It reaches the planner through the C ABI of libattnplan.so alone.
+#include <csignal>
+
+#include <CLI/CLI.hpp>
+
+#include "attnplan.h"
+#include "json/vocabulary.h"
+#include "tool/bench.h"
+#include "tool/plan_command.h"
+#include "tool/run_command.h"
+
+namespace attnplan::tool {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Documents are described in docs/batch-format.md. A file that ends in .jsonl holds one document
+a line; any other file, and standard input (-), one document behind the other.
+
+Examples:
+  attnplan plan --pretty batch.json            one plan, laid out to be read
+  attnplan plan --explain batch.json           which kernel serves whom, and why no faster one does
+  attnplan plan --backend unified trace.jsonl  one plan a line, for documents without "backend"
+  zcat trace.jsonl.gz | attnplan plan -        from standard input, as much as there is
+  attnplan run --max-seq-len 256 batch.json    execute the plan and compare with an oracle
+
+Exit status: 0 every batch was planned (and ran right), 1 some batch gave an error, 2 some document
+was bad, a file could not be read, or the arguments are unusable.)";
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const json::Word& profile : json::kProfiles) names.emplace_back(profile.text);
+  return names;
+}
+
+void add_batch_arguments(CLI::App& command, std::vector<std::string>& files, std::string& backend) {
+  command.add_option("FILE", files, "Batch documents; - is standard input")->required();
+  command
+      .add_option("--backend", backend, "Profile of documents that name no \"backend\"")
+      ->check(CLI::IsMember(profile_names()));
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("--data", options.data, "Folder with traces/; without it no trace is timed")
+      ->check(CLI::ExistingDirectory);
+  command.add_option("--filter", options.filter, "Only inputs whose name contains this");
+  command.add_option("--json", options.json, "File for the figures");
+  command.add_flag("--quick", options.quick, "Few and short repetitions: a look, no measurement");
+  command.add_flag("--instructions", options.instructions, "Count instructions under callgrind");
+  // For the command itself, when it runs under callgrind.
+  command.add_option("--fixed-work", options.fixed_work)->group("");
+  command.add_option("--plans", options.plans)->group("")->check(CLI::PositiveNumber);
+}
+
+int run_tool(int argc, char** argv) {
+  CLI::App app("Plans attention for LLM inference engines: which kernel serves which requests of a"
+               " step, and why.",
+               "attnplan");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("attnplan ") + attnplan_version_string());
+  app.require_subcommand(1);
+
+  PlanOptions plan;
+  CLI::App* plan_command = app.add_subcommand("plan", "Print one plan document per batch document");
+  add_batch_arguments(*plan_command, plan.files, plan.backend);
+  auto* explain = plan_command->add_flag("--explain", plan.explain, "Text for a person");
+  plan_command->add_flag("--pretty", plan.pretty, "Lay the JSON out over lines")->excludes(explain);
+
+  RunCommandOptions run;
+  CLI::App* run_command =
+      app.add_subcommand("run", "Plan, execute on the CPU reference and compare with an oracle");
+  add_batch_arguments(*run_command, run.files, run.backend);
+  add_run_options(*run_command, run);
+
+  BenchOptions bench_options;
+  CLI::App* bench_command = app.add_subcommand("bench", "Time the planner");
+  add_bench_options(*bench_command, bench_options);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? kExitPlanned : kExitUnusable;
+  }
+  if (plan_command->parsed()) return plan_batches(plan);
+  if (run_command->parsed()) return run_batches(run);
+  return bench(bench_options);
+}
+
+}  // namespace
+}  // namespace attnplan::tool
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends the output, not the tool
+  return attnplan::tool::run_tool(argc, argv);
+}

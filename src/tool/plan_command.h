@@ -1,0 +1,20 @@
+// attnplan plan
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tool/batch_loop.h"
+
+namespace attnplan::tool {
+
+struct PlanOptions {
+  std::vector<std::string> files;
+  std::string backend;
+  bool explain = false;
+  bool pretty = false;
+};
+
+ExitStatus plan_batches(const PlanOptions& options);
+
+}  // namespace attnplan::tool

@@ -1,0 +1,28 @@
+// attnplan run
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/run.h"
+#include "tool/batch_loop.h"
+
+namespace CLI {
+class App;
+}
+
+namespace attnplan::tool {
+
+struct RunCommandOptions {
+  std::vector<std::string> files;
+  std::string backend;
+  bool explain = false;
+  bool quick = false;
+  cpu::RunOptions execution;
+};
+
+void add_run_options(CLI::App& command, RunCommandOptions& options);
+
+ExitStatus run_batches(const RunCommandOptions& options);
+
+}  // namespace attnplan::tool
