@@ -1,6 +1,7 @@
 #include "cpu/executor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cpu/kernel_traits.h"
@@ -15,6 +16,8 @@ struct Request {
   int64_t seq_len;  // tokens whose keys may be read
 };
 
+constexpr Request kPad{-1, 0, 0, 0};
+
 class Executor {
  public:
   Executor(const PlanView& plan, const ExecutorInput& input);
@@ -23,11 +26,14 @@ class Executor {
  private:
   void read_requests();
   void clamp_lengths();
+  void clear_graph_rows();
+  bool divides_rows(const attnplan_segment& segment) const;
   void run_segment(const attnplan_segment& segment);
   void run_by_width(const attnplan_segment& segment, int64_t width);
   void run_by_offsets(const attnplan_segment& segment);
+  void run_by_row_maps(const attnplan_segment& segment);
   void launch(const attnplan_segment& segment, const Request& request, int64_t first_row,
-              int64_t rows);
+              int64_t rows, int64_t first_position);
 
   const PlanView& plan_;
   const ExecutorInput& in_;
@@ -69,7 +75,7 @@ void Executor::read_requests() {
     row_owner_.insert(row_owner_.end(), static_cast<size_t>(rows), p);
   }
   if (done_.pad_rows > 0 && plan_.header->graph_requests > in_.lengths.size()) {
-    requests_.resize(static_cast<size_t>(plan_.header->graph_requests), Request{-1, 0, 0, 0});
+    requests_.resize(static_cast<size_t>(plan_.header->graph_requests), kPad);
   }
 }
 
@@ -92,17 +98,33 @@ void Executor::clamp_lengths() {
 
 Execution Executor::run() {
   for (const attnplan_segment& segment : plan_.segments) run_segment(segment);
+  clear_graph_rows();
   return std::move(done_);
+}
+
+// Rows that a graph adds behind the batch. One that divides rows by a width has launched them as
+// requests; every other kernel finds no offset that claims them.
+void Executor::clear_graph_rows() {
+  const bool by_width = !plan_.segments.empty() && divides_rows(plan_.segments.back());
+  for (int64_t row = rows_; !by_width && row < rows_ + done_.pad_rows; ++row) {
+    ++done_.writes[row];
+    done_.out.clear(row);
+  }
+}
+
+bool Executor::divides_rows(const attnplan_segment& segment) const {
+  return segment.route == ATTNPLAN_ROUTE_DECODE && maps_rows_by_width(in_.config, segment.kernel);
 }
 
 void Executor::run_segment(const attnplan_segment& segment) {
   if (segment.route == ATTNPLAN_ROUTE_PAD) {
-    const Request pad{-1, 0, 0, 0};
-    launch(segment, pad, segment.row_begin, segment.row_end - segment.row_begin);
-  } else if (segment.route == ATTNPLAN_ROUTE_DECODE &&
-             maps_rows_by_width(in_.config, segment.kernel)) {
+    launch(segment, kPad, segment.row_begin, int64_t{segment.row_end} - segment.row_begin, 0);
+  } else if (divides_rows(segment)) {
     // A launcher passes the width, or for lack of one the longest query.
     run_by_width(segment, segment.width > 0 ? segment.width : segment.max_query_len);
+  } else if (in_.plan_lengths && std::ssize(plan_.row_request) == rows_ &&
+             std::ssize(plan_.row_position) == rows_) {
+    run_by_row_maps(segment);
   } else {
     run_by_offsets(segment);
   }
@@ -115,7 +137,8 @@ void Executor::run_by_width(const attnplan_segment& segment, int64_t width) {
   const bool last = segment.req_end == in_.lengths.size();
   const int64_t end = last ? launched : std::min<int64_t>(segment.req_end, launched);
   for (int64_t r = std::max(segment.req_begin, 0); r < end; ++r) {
-    launch(segment, requests_[r], segment.row_begin + (r - segment.req_begin) * width, width);
+    const int64_t first_row = segment.row_begin + (r - segment.req_begin) * width;
+    launch(segment, requests_[r], first_row, width, requests_[r].total - width);
   }
 }
 
@@ -133,14 +156,32 @@ void Executor::run_by_offsets(const attnplan_segment& segment) {
       begin = static_cast<int64_t>(segment.row_begin) + plan_.query_start_loc[at];
       rows = static_cast<int64_t>(plan_.query_start_loc[at + 1]) - plan_.query_start_loc[at];
     }
-    launch(segment, requests_[r], begin, rows);
+    launch(segment, requests_[r], begin, rows, requests_[r].total - rows);
     next = begin + rows;
   }
 }
 
-// The last of `rows` rows stands at the end of the sequence, the others before it.
+// The plan says of every row whose it is and where it stands: launched in runs of one request.
+void Executor::run_by_row_maps(const attnplan_segment& segment) {
+  const auto& request_of = plan_.row_request;
+  const auto& position_of = plan_.row_position;
+  const int64_t stop = std::min<int64_t>(segment.row_end, rows_);
+  for (int64_t row = std::max(segment.row_begin, 0); row < stop;) {
+    int64_t end = row + 1;
+    while (end < stop && request_of[end] == request_of[row] &&
+           int64_t{position_of[end]} - position_of[row] == end - row) {
+      ++end;
+    }
+    const int32_t r = request_of[row];
+    const bool live = r >= 0 && r < in_.lengths.size() && position_of[row] >= 0;
+    launch(segment, live ? requests_[r] : kPad, row, end - row, position_of[row]);
+    row = end;
+  }
+}
+
+// Rows [first_row, first_row + rows) of `request`, the first of them at `first_position`.
 void Executor::launch(const attnplan_segment& segment, const Request& request, int64_t first_row,
-                      int64_t rows) {
+                      int64_t rows, int64_t first_position) {
   const bool last = done_.pad_rows > 0 && segment.row_end == rows_;
   const int64_t stop = last ? rows_ + done_.pad_rows : std::min<int64_t>(segment.row_end, rows_);
   const int64_t begin = std::max<int64_t>({first_row, segment.row_begin, 0});
@@ -150,7 +191,7 @@ void Executor::launch(const attnplan_segment& segment, const Request& request, i
   for (int64_t row = begin; row < end; ++row) {
     ++done_.writes[row];
     if (row < rows_ && !in_.compute[row]) continue;
-    const int64_t position = request.total - rows + (row - first_row);
+    const int64_t position = first_position + (row - first_row);
     if (row >= rows_ || request.seq_len <= 0 || position >= request.seq_len) {
       done_.out.clear(row);  // a pad, or a row behind the clamp
       continue;

@@ -26,7 +26,7 @@ struct ExecutorInput {
   const BlockTable& table;
   const Origins& origins;
   const std::vector<bool>& compute;  // [rows] in plan order: the rows worth computing
-  bool plan_lengths;  // the plan's lengths hold: contexts were not shortened for this run
+  bool plan_lengths;  // contexts were not shortened for this run: lengths in the plan hold
 };
 
 // One row of a launch: where its query and output lie, and which position the kernel believes in.

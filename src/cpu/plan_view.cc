@@ -40,6 +40,12 @@ bool read_section(const std::byte* plan, size_t bytes, const attnplan_section& s
     case ATTNPLAN_SECTION_SEQ_LENS:
       return !host ||
              (section.type == ATTNPLAN_TYPE_INT32 && elements(plan, bytes, section, view.seq_lens));
+    case ATTNPLAN_SECTION_ROW_REQUEST:
+      return !host || (section.type == ATTNPLAN_TYPE_INT32 &&
+                       elements(plan, bytes, section, view.row_request));
+    case ATTNPLAN_SECTION_ROW_POSITION:
+      return !host || (section.type == ATTNPLAN_TYPE_INT32 &&
+                       elements(plan, bytes, section, view.row_position));
     default:
       return true;
   }
@@ -81,7 +87,8 @@ std::optional<PlanView> read_plan(const void* plan, size_t plan_bytes, std::stri
                                header->num_sections};
   std::span<const attnplan_section> sections;
   if (!elements(base, plan_bytes, table, sections)) return refuse("a section table out of bounds");
-  PlanView view{header, {}, {}, {}, {}, {}};
+  PlanView view;
+  view.header = header;
   for (const attnplan_section& section : sections) {
     if (!read_section(base, plan_bytes, section, view)) return refuse("a section out of bounds");
   }

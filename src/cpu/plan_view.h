@@ -20,6 +20,8 @@ struct PlanView {
   // Empty where the plan does not carry the section or leaves it to the device.
   std::span<const int32_t> query_start_loc;
   std::span<const int32_t> seq_lens;
+  std::span<const int32_t> row_request;
+  std::span<const int32_t> row_position;
 };
 
 // Nothing and a sentence in `problem` where the blob is no plan or contradicts itself.

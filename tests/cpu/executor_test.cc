@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/run.h"
@@ -326,6 +327,34 @@ TEST(Executor, SectionsOfThePlanAreWhatKernelsRead) {
     shorter.ints(ATTNPLAN_SECTION_SEQ_LENS, lengths);
     EXPECT_FALSE(run_plan(config_of(4, 2, 16), batch, shorter).ok);
   }
+}
+
+TEST(Executor, RowMapsOfThePlanAreWhatKernelsRead) {
+  const Batch batch{{3, 2}, {30, 40}};
+  const auto with_maps = [&](std::vector<int32_t> requests, std::vector<int32_t> positions) {
+    PlanBuilder plan = one_segment(batch, ATTNPLAN_ROUTE_EXTEND);
+    plan.ints(ATTNPLAN_SECTION_ROW_REQUEST, std::move(requests));
+    plan.ints(ATTNPLAN_SECTION_ROW_POSITION, std::move(positions));
+    return run_plan(config_of(4, 2, 16), batch, plan);
+  };
+  expect_right(with_maps({0, 0, 0, 1, 1}, {27, 28, 29, 38, 39}));
+  EXPECT_FALSE(with_maps({0, 0, 1, 1, 1}, {27, 28, 29, 38, 39}).ok);
+  EXPECT_FALSE(with_maps({0, 0, 0, 1, 1}, {27, 28, 28, 38, 39}).ok);
+  EXPECT_FALSE(with_maps({0, 0, 0, 1, 1}, {27, 28, 29, 38, -1}).ok);
+  EXPECT_FALSE(with_maps({0, 0, 0, 1, 9}, {27, 28, 29, 38, 39}).ok);
+}
+
+TEST(Executor, AGraphOfAnyKernelLeavesItsPadRowsZero) {
+  const Batch batch{{5, 2}, {30, 40}};
+  PlanBuilder plan = one_segment(batch, ATTNPLAN_ROUTE_EXTEND);
+  plan.full_graph(16, -1, 0);
+  const RunReport report = run_plan(config_of(4, 2, 16), batch, plan);
+  expect_right(report);
+  EXPECT_EQ(report.pad_rows, 9);
+
+  PlanBuilder idle(0, 0);
+  idle.full_graph(8, -1, 0);
+  EXPECT_TRUE(run_plan(config_of(4, 2, 16), Batch{}, idle).ok);
 }
 
 TEST(Executor, NoRequestsAtAll) {
