@@ -1,5 +1,6 @@
 # What `cmake --install` puts where:
 #   attnplan::attnplan  libattnplan.so and its C headers, for find_package and pkg-config
+#   bin/attnplan       the command
 #   attnplan::core      the static planner behind the C++ headers: no ABI promise
 include(CMakePackageConfigHelpers)
 
@@ -10,6 +11,9 @@ install(TARGETS attnplan attnplan_core EXPORT attnplan_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET attnplan_command)
+  install(TARGETS attnplan_command DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(FILES capi/attnplan.h capi/attnplan_plan_format.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/attnplan DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
