@@ -7,6 +7,8 @@ bool reads_fnuz(std::string_view arch) {
   return arch == "gfx940" || arch == "gfx941" || arch == "gfx942";
 }
 
+bool is_fp8(Dtype dtype) { return dtype >= Dtype::kE4m3fn; }
+
 }  // namespace
 
 int32_t bytes_per_element(Dtype dtype) {
@@ -28,7 +30,7 @@ DtypePair derive_dtypes(CacheDtype cache_dtype, Dtype storage, std::string_view 
     case CacheDtype::kFp8E5m2:
       return {stored_as(Dtype::kUint8), e5m2};
     case CacheDtype::kFp8Inc:
-      return {stored_as(e4m3), stored_as(e4m3)};
+      return {stored_as(e4m3), is_fp8(storage) ? storage : e4m3};
     case CacheDtype::kAuto:
     case CacheDtype::kBf16:
       break;

@@ -70,8 +70,8 @@ VerifyRows verify_rows(const Config& config, const Step& step, const Lanes& lane
   return verify;
 }
 
-void classify_exactness(const Config& config, const Step& step, Scratch::Buffers& buffers,
-                        Lanes* lanes) {
+void classify_exactness(const Config& config, const Step& step, const int32_t* unclamped_seq_lens,
+                        Scratch::Buffers& buffers, Lanes* lanes) {
   const bool flagged = !step.query_lens_exact || !step.seq_lens_exact || step.seq_len_exact;
   if (!flagged || is_dummy_phase(step.phase)) return;
   uint8_t* inexact = buffers.inexact.fit(static_cast<size_t>(lanes->n));
@@ -88,8 +88,9 @@ void classify_exactness(const Config& config, const Step& step, Scratch::Buffers
         bits |= kQueryInexact | kSeqInexact;
       }
     }
-    inexact[i] = bits;
     any |= bits;
+    const bool clamped = lanes->clamped && lanes->seq_lens[i] != unclamped_seq_lens[i];
+    inexact[i] = bits != 0 && clamped ? bits | kClamped : bits;
   }
   if (any == 0) return;
   lanes->inexact = inexact;

@@ -34,8 +34,9 @@ struct VerifyRows {
 };
 VerifyRows verify_rows(const Config& config, const Step& step, const Lanes& lanes);
 
-// Sets lanes->inexact and lanes->query_bound; needs the other arrays.
-void classify_exactness(const Config& config, const Step& step, Scratch::Buffers& buffers,
-                        Lanes* lanes);
+// Sets lanes->inexact and lanes->query_bound; needs the other arrays. `unclamped_seq_lens` are those
+// of the step, where lanes->clamped.
+void classify_exactness(const Config& config, const Step& step, const int32_t* unclamped_seq_lens,
+                        Scratch::Buffers& buffers, Lanes* lanes);
 
 }  // namespace attnplan

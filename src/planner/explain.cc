@@ -148,22 +148,43 @@ class Explanation {
         fmt::format("{}, {}", plural(header_.num_reqs, "request"), plural(header_.num_rows, "row"));
     if (header_.num_pads > 0) text += fmt::format(", {}", plural(header_.num_pads, "pad"));
     text += fmt::format("; decode threshold {}\n", planner_.config().decode_threshold);
-    if (header_.ragged_policy != 0) text += policy_line();
     if (!plan_.order.empty()) text += order_line();
+    if (header_.ragged_policy != 0) text += policy_line();
     return text;
   }
 
+  // Why not all decodes are decodes.
   std::string policy_line() const {
-    constexpr const char* kPolicies[] = {
-        "", "demote: all of them are demoted", "uniform_prefix: the prefix that one takes stays",
-        "split_runs: each run that one takes is a segment", "auto"};
-    return fmt::format("no decode kernel takes {} {} as a whole; {}\n", subject(),
-                       span_text(header_.decode_req_begin, header_.decode_req_end),
-                       kPolicies[header_.ragged_policy]);
+    constexpr const char* kPolicies[] = {"", "demote", "uniform_prefix", "split_runs", "auto"};
+    const Range decodes{header_.decode_req_begin, header_.decode_req_end};
+    const std::string who = subject(decodes);
+    if (!has_decode_kernel()) return fmt::format("no decode kernel in the profile for {}\n", who);
+    const std::string kept = header_.num_decodes == 0
+                                 ? "none"
+                                 : fmt::format("{} of {}", header_.num_decodes, num_live(decodes));
+    return fmt::format("no decode kernel takes {} as a whole: policy {} keeps {} as decodes\n", who,
+                       kPolicies[header_.ragged_policy], kept);
+  }
+
+  bool has_decode_kernel() const {
+    for (int32_t k = 0; k < planner_.num_kernels(); ++k) {
+      if (planner_.contract(k).route == Route::kDecode) return true;
+    }
+    return false;
+  }
+
+  int32_t num_live(Range range) const {
+    const int32_t* query_lens = replay_.lanes().query_lens;
+    return static_cast<int32_t>(std::count_if(query_lens + range.begin, query_lens + range.end,
+                                              [](int32_t query_len) { return query_len > 0; }));
   }
 
   // What the request ranges count.
-  const char* subject() const { return plan_.order.empty() ? "requests" : "positions"; }
+  std::string_view noun() const { return plan_.order.empty() ? "request" : "position"; }
+  std::string subject(Range range) const {
+    return fmt::format("{}{} {}", noun(), range.end - range.begin == 1 ? "" : "s",
+                       span_text(range.begin, range.end));
+  }
 
   std::string order_line() const {
     constexpr size_t kShown = 16;
@@ -173,7 +194,7 @@ class Explanation {
   }
 
   Table segment_table() const {
-    Table::Line titles = {"route", "kernel", subject(), "rows", "width", "max query", "max seq"};
+    Table::Line titles = {"route", "kernel", fmt::format("{}s", noun()), "rows", "width", "max query", "max seq"};
     if (has_cache()) titles.insert(titles.end(), {"page", "dtype"});
     Table table(std::move(titles));
     for (const attnplan_segment& segment : plan_.segments) {

@@ -160,9 +160,6 @@ bool admits_request(const Kernel& kernel, const Lanes& lanes, int32_t position) 
   if (!kernel.admits_width(query_len)) return false;
   if (kernel.context == Context::kNone && context_len > 0) return false;
   if (kernel.context == Context::kSome && context_len == 0) return false;
-  if (kernel.exact_seq_lens && lanes.inexact && (lanes.inexact[position] & kSeqInexact)) {
-    return false;
-  }
   return lanes.seq_lens[position] <= kernel.max_seq_len;
 }
 

@@ -9,6 +9,8 @@ namespace attnplan {
 inline constexpr uint8_t kQueryInexact = 1;    // a verify row count that the device decides
 inline constexpr uint8_t kSeqInexact = 2;      // the host seq_len is a bound
 inline constexpr uint8_t kContextInexact = 4;  // so is the context length
+inline constexpr uint8_t kInexact = kQueryInexact | kSeqInexact | kContextInexact;
+inline constexpr uint8_t kClamped = 8;  // beside one of these: seq_len was cut to the block table
 
 struct Lanes {
   int32_t n = 0;                          // requests, pads included

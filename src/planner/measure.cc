@@ -21,6 +21,10 @@ void apply_inexactness(const Lanes& lanes, Range range, Facts* facts) {
       high = lanes.query_bound;
       seq_low = lanes.context_lens[i] + 1;
       seq_high = static_cast<int64_t>(lanes.context_lens[i]) + lanes.query_bound;
+      if (bits & kClamped) {
+        seq_low = std::min(seq_low, lanes.seq_lens[i]);
+        seq_high = std::min<int64_t>(seq_high, lanes.seq_lens[i]);
+      }
     }
     min_query = std::min(min_query, low);
     max_query = std::max(max_query, high);

@@ -57,7 +57,7 @@ void move_marks(const Lanes& lanes, ScanResult* scan) {
 
 void sort_lanes(const Config& config, Scratch::Buffers& buffers, Lanes* lanes, ScanResult* scan) {
   const auto n = static_cast<size_t>(lanes->n);
-  int32_t* order = buffers.order.fit(n);
+  int32_t* order = buffers.order.fit(n + 1);  // never null: an empty plan is sorted, too
   sort_positions(config, *lanes, buffers.sort_keys.fit(n), order);
   int32_t* sorted = buffers.sorted.fit(4 * n);
   const int32_t** const arrays[] = {&lanes->query_lens, &lanes->seq_lens, &lanes->context_lens,

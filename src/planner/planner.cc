@@ -32,7 +32,7 @@ class Pipeline {
     Status status = check_values();
     if (status == Status::kOk) status = check_table();
     if (status != Status::kOk) return status;
-    classify_exactness(state_.config, step_, buffers_, &lanes_);
+    classify_exactness(state_.config, step_, lengths_.seq_lens, buffers_, &lanes_);
     if (state_.config.order == Order::kSort) {
       sort_lanes(state_.config, buffers_, &lanes_, &scan_);
     }

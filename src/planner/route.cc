@@ -71,26 +71,56 @@ class Router {
     }
   }
 
-  // End of the longest run from `begin` that some decode kernel admits; `begin` where none does.
-  // Where too few requests stand in a run, no later start inside it can do better: run_skip
-  // remembers its end per kernel, so that all starts together stay linear.
+  // End of the longest run from `begin` that some decode kernel admits; `begin` where none does,
+  // and then the refusals are kept. Where too few requests stand in a run, no later start inside it
+  // can do better: run_skip remembers its end per kernel, so that all starts together stay linear.
   int32_t longest_run(int32_t begin, int32_t end) {
     int32_t best = begin;
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != Route::kDecode || begin < buffers_.run_skip[k]) continue;
       int32_t num_live = 0;
-      const int32_t reached = run_end(kernels_[k], lanes_, begin, end, &num_live);
+      const int32_t reached =
+          run_end(kernels_[k], lanes_, begin, end, Exactness::kDemanded, &num_live);
       if (num_live < kernels_[k].min_requests) {
         buffers_.run_skip[k] = reached;
       } else {
         best = std::max(best, reached);
       }
     }
+    if (best == begin) keep_refusals_of_runs(begin, end);
     return best;
   }
 
-  Range keep_prefix(Range decode) {
+  void keep_refusals_of_runs(int32_t begin, int32_t end) {
+    keep_refusals(Route::kDecode, {begin, begin + 1});
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      if (kernels_[k].route != Route::kDecode || !kernels_[k].exact_seq_lens) continue;
+      if (begin < buffers_.probe_skip[k]) continue;
+      // The run that the kernel would take if it did not need exact lengths.
+      int32_t num_live = 0;
+      const int32_t reached =
+          run_end(kernels_[k], lanes_, begin, end, Exactness::kIgnored, &num_live);
+      buffers_.probe_skip[k] = reached;
+      if (reached > begin + 1) keep_refusals(Route::kDecode, {begin, reached});
+    }
+  }
+
+  void keep_refusals(Route wanted, Range range) {
+    const Facts facts = measure(lanes_, range, *in_.isa);
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      if (kernels_[k].route != wanted) continue;
+      const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);
+      if (reasons != 0) buffers_.trials.push_back({static_cast<int32_t>(k), range, reasons});
+    }
+  }
+
+  void forget_runs() {
     buffers_.run_skip.assign(kernels_.size(), 0);
+    buffers_.probe_skip.assign(kernels_.size(), 0);
+  }
+
+  Range keep_prefix(Range decode) {
+    forget_runs();
     const int32_t end = longest_run(decode.begin, decode.end);
     if (end == decode.begin) return decode;
     try_route(Route::kDecode, {decode.begin, end});
@@ -99,7 +129,7 @@ class Router {
 
   Range keep_runs(Range decode) {
     if (!has(Route::kDecode)) return decode;
-    buffers_.run_skip.assign(kernels_.size(), 0);
+    forget_runs();
     int32_t decodes = 0;
     int32_t refused_begin = decode.begin;  // requests [refused_begin, at) wait for a kernel
     int32_t at = decode.begin;
@@ -124,9 +154,9 @@ class Router {
 
   // Requests between two runs that no decode kernel takes.
   void route_refused(Range range) {
-    if (range.empty() || try_route(Route::kExtend, range) || try_route(Route::kPrefill, range)) {
-      return;
-    }
+    if (range.empty()) return;
+    keep_refusals(Route::kDecode, range);
+    if (try_route(Route::kExtend, range) || try_route(Route::kPrefill, range)) return;
     buffers_.left.push_back(range);
   }
 

@@ -28,11 +28,13 @@ struct Trial {
 
 struct RoutingBuffers {
   explicit RoutingBuffers(std::pmr::memory_resource* memory)
-      : segments(memory), trials(memory), left(memory), run_skip(memory) {}
+      : segments(memory), trials(memory), left(memory), run_skip(memory), probe_skip(memory) {}
   std::pmr::vector<RoutedSegment> segments;  // in plan order
   std::pmr::vector<Trial> trials;
   std::pmr::vector<Range> left;  // requests that no kernel takes
+  // Per kernel: no start before this position needs another look.
   std::pmr::vector<int32_t> run_skip;
+  std::pmr::vector<int32_t> probe_skip;
 };
 
 struct RoutingInput {

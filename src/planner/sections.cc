@@ -75,7 +75,7 @@ void write_row_request(const Lanes& lanes, int32_t* out) {
 
 void write_row_position(const Lanes& lanes, int32_t* out) {
   for (int32_t i = 0; i < lanes.n; ++i) {
-    const bool unknown = lanes.inexact != nullptr && lanes.inexact[i] != 0;
+    const bool unknown = lanes.inexact != nullptr && (lanes.inexact[i] & kInexact) != 0;
     for (int32_t row = 0; row < lanes.query_lens[i]; ++row) {
       const int64_t position = int64_t{lanes.context_lens[i]} + row;
       // A row at or past the clamp of a draft step has no place in the cache.

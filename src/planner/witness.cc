@@ -85,8 +85,7 @@ class Writer {
         return context_unsupported();
       case Reason::kSeqLensNotExact: {
         const int32_t at = first([this](int32_t i) { return inexact(i, kSeqInexact); });
-        return fmt::format("{} has a seq_len that is only a bound, {}", request(at),
-                           lanes_.seq_lens[at]);
+        return fmt::format("the seq_len of {}, {}, is only a bound", request(at), seq_len(at));
       }
       case Reason::kTooFewRequests:
         return fmt::format("{} live requests, at least {} needed", num_live(),
@@ -140,7 +139,7 @@ class Writer {
     const int32_t group = config_.num_q_heads / config_.num_kv_heads;
     const int32_t at =
         first([this](int32_t i) { return query_len(i) > kernel_.max_query_len_by_group; });
-    return fmt::format("{} {} {} x {} query heads per KV head = {}, limit {}", request(at), has(at),
+    return fmt::format("{} {} {} x group of {} = {}, limit {}", request(at), has(at),
                        rows(query_len(at)), group, int64_t{query_len(at)} * group,
                        contract_.max_query_len_x_group);
   }
