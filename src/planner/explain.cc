@@ -9,6 +9,7 @@
 #include "planner/classify.h"
 #include "planner/hash.h"
 #include "planner/lengths.h"
+#include "planner/measure.h"
 #include "planner/scratch.h"
 #include "planner/state.h"
 #include "planner/witness.h"
@@ -94,7 +95,8 @@ class Replay {
       if (clamp) seq_lens_[static_cast<size_t>(warning.request)] = static_cast<int32_t>(warning.limit);
     }
     lanes_.seq_lens = seq_lens_.data();
-    classify_exactness(state.config, step, buffers, &lanes_);
+    lanes_.clamped = !plan.warnings.empty();
+    classify_exactness(state.config, step, lengths.seq_lens, buffers, &lanes_);
     if (!plan.order.empty()) permute(plan.order);
   }
 
@@ -194,7 +196,8 @@ class Explanation {
   }
 
   Table segment_table() const {
-    Table::Line titles = {"route", "kernel", fmt::format("{}s", noun()), "rows", "width", "max query", "max seq"};
+    Table::Line titles = {"route", "kernel",    fmt::format("{}s", noun()), "rows",
+                          "width", "max query", "max seq"};
     if (has_cache()) titles.insert(titles.end(), {"page", "dtype"});
     Table table(std::move(titles));
     for (const attnplan_segment& segment : plan_.segments) {
@@ -228,21 +231,30 @@ class Explanation {
     return line;
   }
 
-  // Decode kernels that another route's segment names were tried on all decodes.
   void note_refusal(const attnplan_segment& segment, const attnplan_refusal& refusal,
                     Table* table) const {
     const Contract& contract = planner_.contract(refusal.kernel);
+    const Range own{segment.req_begin, segment.req_end};
+    const Range decodes{header_.decode_req_begin, header_.decode_req_end};
+    // Decode kernels that another route's segment names were tried on all decodes before.
     const bool of_decodes = contract.route == Route::kDecode &&
                             segment.route != static_cast<int32_t>(Route::kDecode);
-    const Range range = of_decodes ? Range{header_.decode_req_begin, header_.decode_req_end}
-                                   : Range{segment.req_begin, segment.req_end};
-    const Evidence evidence{planner_, refusal.kernel, replay_.lanes(), range};
+    const uint32_t on_decodes = of_decodes ? reasons_on(refusal.kernel, decodes) : 0;
     for (int32_t r = 0; r < kNumReasons; ++r) {
       if ((refusal.reasons >> r & 1u) == 0) continue;
       const auto reason = static_cast<Reason>(r);
+      const Range range = (on_decodes & bit(reason)) != 0 ? decodes : own;
+      const Evidence evidence{planner_, refusal.kernel, replay_.lanes(), range};
       table->note(fmt::format("{} refused: {}, {}", std::string_view(contract.name), name(reason),
                               witness(evidence, reason)));
     }
+  }
+
+  uint32_t reasons_on(int32_t kernel, Range range) const {
+    const Planner::State& state = planner_.state();
+    const Lanes& lanes = replay_.lanes();
+    return refusals(state.kernels[static_cast<size_t>(kernel)],
+                    measure(lanes, range, *state.isa), lanes, range);
   }
 
   const Planner& planner_;

@@ -39,8 +39,9 @@ Kernel resolve_kernel(const Contract& contract, const Config& config, const KvVi
 // Reasons (bits) why `kernel` may not have the live requests of `range`, whose figures are `facts`.
 uint32_t refusals(const Kernel& kernel, const Facts& facts, const Lanes& lanes, Range range);
 
-// True where the request at `position` does not break the kernel's contract. Covers all that depends on one request alone; uniformity, pads between, request counts and whether its length
-// is exact are left out.
+// True where the request at `position` does not break the kernel's contract. Covers all that
+// depends on one request alone; uniformity, pads between, request counts and whether its length is
+// exact are left out.
 bool admits_request(const Kernel& kernel, const Lanes& lanes, int32_t position);
 
 }  // namespace attnplan

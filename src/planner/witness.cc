@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "attnplan_plan_format.h"
+#include "planner/measure.h"
 #include "planner/state.h"
 
 namespace attnplan {
@@ -269,11 +270,10 @@ class Writer {
   bool query_inexact(int32_t i) const { return inexact(i, kQueryInexact); }
   const char* has(int32_t i) const { return query_inexact(i) ? "may have" : "has"; }
   // The figures a contract is held to: bounds where the host has no more.
-  int32_t query_len(int32_t i) const {
-    return query_inexact(i) ? lanes_.query_bound : lanes_.query_lens[i];
-  }
-  int32_t seq_len(int32_t i) const {
-    return query_inexact(i) ? lanes_.context_lens[i] + lanes_.query_bound : lanes_.seq_lens[i];
+  int32_t query_len(int32_t i) const { return measured(i).max_query_len; }
+  int32_t seq_len(int32_t i) const { return measured(i).max_seq_len; }
+  Facts measured(int32_t i) const {
+    return measure(lanes_, {i, i + 1}, *evidence_.planner.state().isa);
   }
 
   const Evidence& evidence_;
