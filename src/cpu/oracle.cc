@@ -27,7 +27,8 @@ double oracle_attend(const AttentionShape& shape, const double* query, RowsView 
   }
   for (size_t i = 0; i < keys.size(); ++i) {
     const double* value = v.row(keys[i]);
-    for (size_t e = 0; e < out.size(); ++e) out[e] += weights[i] / sum * value[e];
+    const double share = weights[i] / sum;
+    for (size_t e = 0; e < out.size(); ++e) out[e] += share * value[e];
   }
   return maximum + std::log(sum);
 }

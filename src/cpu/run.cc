@@ -142,9 +142,9 @@ RunOptions RunOptions::quick() {
   RunOptions options;
   options.max_kv_heads = 2;
   options.max_group = 2;
-  options.max_head_size = 8;
-  options.max_seq_len = 8192;
-  options.max_rows = 384;
+  options.max_head_size = 4;
+  options.max_seq_len = 4096;
+  options.max_rows = 320;
   return options;
 }
 
