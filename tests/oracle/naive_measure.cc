@@ -77,11 +77,12 @@ NaiveSegment measure(const NaiveSetup& setup, std::span<const NaiveRequest> requ
 NaiveSections make_sections(std::span<const NaiveRequest> requests,
                             const std::vector<NaiveSegment>& segments) {
   NaiveSections out;
-  bool exact_query = true, exact_seq = true;
+  bool exact_query = true, exact_seq = true, exact_context = true;
   for (size_t i = 0; i < requests.size(); ++i) {
     const NaiveRequest& request = requests[i];
     exact_query &= request.exact_query;
     exact_seq &= request.exact_seq;
+    exact_context &= request.exact_context;
     out.seq_lens.values.push_back(request.live() ? request.max_seq : 0);
     out.context_lens.values.push_back(request.live() ? request.context : 0);
     for (int64_t row = 0; row < request.query; ++row) {
@@ -99,7 +100,7 @@ NaiveSections make_sections(std::span<const NaiveRequest> requests,
   };
   out.query_start_loc_validity = unless(exact_query, ATTNPLAN_VALIDITY_DEVICE);
   out.seq_lens.validity = unless(exact_seq, ATTNPLAN_VALIDITY_BOUND);
-  out.context_lens.validity = unless(exact_seq, ATTNPLAN_VALIDITY_DEVICE);
+  out.context_lens.validity = unless(exact_context, ATTNPLAN_VALIDITY_DEVICE);
   out.row_request.validity = unless(exact_query, ATTNPLAN_VALIDITY_DEVICE);
   out.row_position.validity = unless(exact_query && exact_seq, ATTNPLAN_VALIDITY_DEVICE);
   return out;

@@ -58,7 +58,7 @@ struct NaiveRequest {
   std::optional<bool> prefilling, seq_exact_given;
   Class cls = Class::kPad;
   int rule = 0;  // of the planning page, section 3, that gave the class
-  bool exact_query = true, exact_seq = true;
+  bool exact_query = true, exact_seq = true, exact_context = true;
   int64_t max_query = 0, min_query = 0, max_seq = 0, min_seq = 0;  // bounds; else query and seq
   std::optional<int64_t> clamp;  // tokens that the block table of a draft step can hold
 

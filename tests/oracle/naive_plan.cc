@@ -60,7 +60,10 @@ void count_routes(const std::vector<NaiveRequest>& requests, NaivePlan* plan) {
 MaybeError fill(const attnplan_config& config, const attnplan_step& in, const attnplan_group* group,
                 NaivePlan* plan) {
   NaiveSetup setup;
-  if (MaybeError error = read_setup(config, &setup)) return error;
+  if (MaybeError error = read_setup(config, &setup)) {
+    error->of_setup = true;
+    return error;
+  }
   for (const Contract& kernel : setup.kernels) plan->kernels.push_back(kernel.name);
   if (setup.cache) plan->kv_view = setup.cache->view;
 

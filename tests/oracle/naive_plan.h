@@ -22,7 +22,8 @@ struct NaiveRefusal {
 struct NaiveError {
   attnplan_status status = ATTNPLAN_PLAN_ERROR;
   attnplan_code code = ATTNPLAN_CODE_NONE;
-  int64_t request = -1;  // of the step
+  bool of_setup = false;  // no planner can be made of the configuration
+  int64_t request = -1;   // of the step
   int64_t value = 0;
   int64_t limit = 0;
   std::vector<NaiveRefusal> refusals;  // by kernel

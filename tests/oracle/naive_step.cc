@@ -101,6 +101,7 @@ void settle_exactness(const NaiveStep& step, NaiveRequest* request) {
   request->exact_query = step.query_flag || !(request->cls == Class::kDecode && request->rule == 3);
   request->exact_seq = step.seq_flag || request->rule == 1 || request->rule == 2;
   if (request->seq_exact_given) request->exact_seq = *request->seq_exact_given;
+  request->exact_context = request->exact_seq;  // rows of this step do not reach back
   if (!request->exact_query) request->exact_seq = false;
 }
 

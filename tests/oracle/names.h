@@ -90,7 +90,7 @@ inline std::string name_of(const Names& names, int64_t value) {
   for (const auto& [name, number] : names) {
     if (number == value) return name;
   }
-  return "?" + std::to_string(value);
+  return std::to_string(value);
 }
 
 }  // namespace attnplan::oracle

@@ -1,0 +1,171 @@
+// A planner in steady state allocates nothing: not through its hooks, not through operator new,
+// not through malloc. This executable replaces the global allocation functions to count.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "generate.h"
+#include "library.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ATTNPLAN_COUNTS_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ATTNPLAN_COUNTS_MALLOC 0
+#endif
+#endif
+#ifndef ATTNPLAN_COUNTS_MALLOC
+#define ATTNPLAN_COUNTS_MALLOC 1
+#endif
+
+namespace {
+
+std::atomic<int64_t> g_allocations{0};  // through operator new or malloc, by anybody
+
+}  // namespace
+
+#if ATTNPLAN_COUNTS_MALLOC  // a sanitizer wants malloc for itself
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* pointer, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+
+void* malloc(size_t bytes) {
+  ++g_allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  ++g_allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* pointer, size_t bytes) {
+  ++g_allocations;
+  return __libc_realloc(pointer, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++g_allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** pointer, size_t alignment, size_t bytes) {
+  ++g_allocations;
+  *pointer = __libc_memalign(alignment, bytes);
+  return *pointer == nullptr ? ENOMEM : 0;
+}
+}
+#else
+void* operator new(size_t bytes) {
+  ++g_allocations;
+  if (void* pointer = std::malloc(bytes)) return pointer;
+  throw std::bad_alloc();
+}
+void operator delete(void* pointer) noexcept { std::free(pointer); }
+void operator delete(void* pointer, size_t) noexcept { std::free(pointer); }
+#endif
+
+namespace attnplan::property {
+namespace {
+
+using oracle::Batch;
+using oracle::BatchStructs;
+
+struct CountingAllocator {
+  int64_t allocations = 0;
+  int64_t live_bytes = 0;
+  attnplan_allocator hooks{};
+
+  CountingAllocator() {
+    hooks.context = this;
+    hooks.allocate = [](void* context, size_t bytes, size_t alignment) {
+      auto* self = static_cast<CountingAllocator*>(context);
+      ++self->allocations;
+      self->live_bytes += static_cast<int64_t>(bytes);
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    };
+    hooks.deallocate = [](void* context, void* pointer, size_t bytes, size_t) {
+      static_cast<CountingAllocator*>(context)->live_bytes -= static_cast<int64_t>(bytes);
+      std::free(pointer);
+    };
+  }
+};
+
+// A batch with everything that one call needs, made before anything is counted.
+struct Call {
+  explicit Call(uint64_t seed, const attnplan_allocator* hooks)
+      : batch(generate_batch(seed)), structs(batch), plan(1 << 20) {
+    structs.mutable_config()->allocator = hooks;
+    Error ignored;
+    planner = create_planner(structs.config(), &ignored);
+  }
+
+  attnplan_status run(attnplan_scratch* scratch) {
+    size_t bytes = 0;
+    return attnplan_plan_build(planner.get(), scratch, &structs.step(), structs.group(),
+                               plan.data(), plan.size(), &bytes, error.get());
+  }
+
+  Batch batch;
+  BatchStructs structs;
+  Buffer plan;
+  Error error{16, 8};
+  Planner planner;
+};
+
+std::vector<std::unique_ptr<Call>> make_calls(const attnplan_allocator* hooks) {
+  std::vector<std::unique_ptr<Call>> calls;
+  for (uint64_t seed = 1; calls.size() < 400; ++seed) {
+    auto call = std::make_unique<Call>(seed, hooks);
+    if (call->planner) calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+int64_t run_all(std::vector<std::unique_ptr<Call>>* calls, attnplan_scratch* scratch) {
+  int64_t planned = 0;
+  for (auto& call : *calls) planned += call->run(scratch) == ATTNPLAN_OK;
+  return planned;
+}
+
+TEST(Allocation, TheCountersCount) {
+  const int64_t before = g_allocations;
+  void* volatile probe = ::operator new(100);
+  ::operator delete(probe);
+  EXPECT_EQ(g_allocations, before + 1);
+}
+
+TEST(Allocation, RepeatedPlansAllocateNothing) {
+  auto calls = make_calls(nullptr);
+  const Scratch scratch = create_scratch();
+  const int64_t warm = run_all(&calls, scratch.get());
+  ASSERT_GT(warm, 100);
+  const int64_t before = g_allocations;
+  int64_t planned = 0;
+  for (int round = 0; round < 10; ++round) planned += run_all(&calls, scratch.get());
+  const int64_t allocations = g_allocations - before;
+  EXPECT_EQ(planned, 10 * warm);
+  EXPECT_EQ(allocations, 0);
+}
+
+TEST(Allocation, OnlyTheCallersHooksAreUsedAndNotInSteadyState) {
+  CountingAllocator counting;
+  {
+    auto calls = make_calls(&counting.hooks);
+    EXPECT_GT(counting.allocations, 0) << "planners did not use the hooks";
+    const int64_t by_planners = counting.allocations;
+    attnplan_scratch* raw = nullptr;
+    ASSERT_EQ(attnplan_scratch_create(&counting.hooks, &raw, nullptr), ATTNPLAN_OK);
+    const Scratch scratch(raw);
+    run_all(&calls, scratch.get());
+    EXPECT_GT(counting.allocations, by_planners) << "the scratch did not use the hooks";
+    const int64_t before = counting.allocations;
+    run_all(&calls, scratch.get());
+    EXPECT_EQ(counting.allocations, before);
+  }
+  EXPECT_EQ(counting.live_bytes, 0) << "something was not given back";
+}
+
+}  // namespace
+}  // namespace attnplan::property
