@@ -39,16 +39,15 @@ std::string cpu_model() {
 }  // namespace
 
 std::string bench_table(const std::vector<BenchFigures>& figures) {
-  std::string text = fmt::format("{:<26} {:>8} {:>10} {:>10} {:>11} {:>9} {:>9}", "batch",
-                                 "requests", "median", "p99", "per request", "x memcpy", "x memset");
+  std::string text = fmt::format("{:<26} {:>8} {:>10} {:>10} {:>11} {:>9}", "batch", "requests",
+                                 "median", "p99", "per request", "x memcpy");
   const bool counted = !figures.empty() && figures.front().instructions.has_value();
   text += counted ? fmt::format(" {:>12}\n", "instructions") : "\n";
   for (const BenchFigures& f : figures) {
-    text += fmt::format("{:<26} {:>8.0f} {:>10} {:>10} {:>8.2f} ns {:>9.1f} {:>9.1f}", f.name,
-                        f.requests, nanoseconds(f.plan.median_ns), nanoseconds(f.plan.p99_ns),
+    text += fmt::format("{:<26} {:>8.0f} {:>10} {:>10} {:>8.2f} ns {:>9.1f}", f.name, f.requests,
+                        nanoseconds(f.plan.median_ns), nanoseconds(f.plan.p99_ns),
                         ratio(f.plan.median_ns, f.requests),
-                        ratio(f.plan.median_ns, f.copy.median_ns),
-                        ratio(f.plan.median_ns, f.fill.median_ns));
+                        ratio(f.plan.median_ns, f.copy.median_ns));
     text += f.instructions ? fmt::format(" {:>12.0f}\n", *f.instructions) : "\n";
   }
   return text;
