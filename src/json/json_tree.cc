@@ -50,6 +50,16 @@ std::string message_of(std::string_view what) {
   return message;
 }
 
+// Blanks, separators, and the byte order mark that a text may start with.
+bool is_between(char c) {
+  return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\r' || c == '\t' || c == '\xEF' ||
+         c == '\xBB' || c == '\xBF';
+}
+
+bool is_of_number(char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
 // Receives the parser's events and appends nodes. Method names are the parser's.
 class Builder {
  public:
@@ -96,8 +106,9 @@ class Builder {
  private:
   // Where the token just read starts: behind the last one, blanks and separators.
   uint32_t token_begin() const {
-    const size_t begin = text_.find_first_not_of(" \t\r\n,:\xEF\xBB\xBF", last_end_);
-    return static_cast<uint32_t>(std::min(begin, text_.size()));
+    uint32_t begin = last_end_;
+    while (begin < text_.size() && is_between(text_[begin])) ++begin;
+    return begin;
   }
 
   uint32_t token_end(Kind kind, uint32_t begin) const {
@@ -106,8 +117,9 @@ class Builder {
         kind == Kind::kInteger || kind == Kind::kFraction || kind == Kind::kHugeInteger;
     if (!number) return seen;
     // A number ends where the next byte is no part of it, which the lexer has read already.
-    const size_t end = text_.find_first_not_of("+-.0123456789eE", begin);
-    return static_cast<uint32_t>(std::min(end, text_.size()));
+    uint32_t end = begin;
+    while (end < text_.size() && is_of_number(text_[end])) ++end;
+    return end;
   }
 
   Node& append(Kind kind) {
@@ -226,6 +238,7 @@ uint32_t Tree::find(uint32_t node, std::string_view key) const {
 std::optional<SyntaxError> parse_tree(std::string_view text, Tree& tree) {
   tree.nodes.clear();
   tree.strings.clear();
+  tree.nodes.reserve(std::min(text.size(), kMaxTextBytes) / 8);
   if (text.size() > kMaxTextBytes) {
     return SyntaxError{0, fmt::format("a document of more than {} MiB", kMaxTextBytes >> 20)};
   }

@@ -53,7 +53,7 @@ struct Tree {
   uint32_t find(uint32_t node, std::string_view key) const;
 };
 
-inline constexpr size_t kMaxTextBytes = size_t{256} << 20;
+inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
 inline constexpr int kMaxDepth = 64;
 
 // Parses exactly one value. Refuses what RFC 8259 refuses, duplicate keys, more than kMaxDepth

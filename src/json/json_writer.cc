@@ -29,6 +29,8 @@ size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
 void append_escape(std::string& out, unsigned char c) {
   constexpr char kHex[] = "0123456789abcdef";
   switch (c) {
@@ -72,6 +74,10 @@ void JsonWriter::value(double number) {
 
 void JsonWriter::quote(std::string_view text) {
   out_ += '"';
+  size_t plain = 0;  // most texts need no second look
+  while (plain < text.size() && is_plain(text[plain])) ++plain;
+  out_.append(text, 0, plain);
+  text.remove_prefix(plain);
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text[0]);
     const size_t length = sequence_length(text);

@@ -35,8 +35,7 @@ void append_requests(const json::Outcome& outcome, std::string& out) {
   out += '\n';
 }
 
-}  // namespace
-
+// One line per kernel that was tried: "pa_decode_gluon refused: RAGGED, WIDTH_UNSUPPORTED".
 void append_refusals(const json::Outcome& outcome, std::string& out) {
   for (const attnplan_refusal& refusal : outcome.refusals) {
     std::string reasons;
@@ -49,16 +48,20 @@ void append_refusals(const json::Outcome& outcome, std::string& out) {
   }
 }
 
+}  // namespace
+
+void append_outcome(const json::BatchDocument& batch, const json::Outcome& outcome,
+                    std::string& out) {
+  if (outcome.planned()) return append_plan(batch, outcome, out);
+  out += fmt::format("error {}: {}\n", outcome.code, outcome.message);
+  append_refusals(outcome, out);
+  append_requests(outcome, out);
+}
+
 void append_explanation(const json::BatchDocument& batch, const json::Outcome& outcome,
                         std::string& out) {
   if (!batch.name().empty()) out += fmt::format("# {}\n", batch.name());
-  if (outcome.planned()) {
-    append_plan(batch, outcome, out);
-  } else {
-    out += fmt::format("error {}: {}\n", outcome.code, outcome.message);
-    append_refusals(outcome, out);
-    append_requests(outcome, out);
-  }
+  append_outcome(batch, outcome, out);
   out += '\n';
 }
 

@@ -13,7 +13,8 @@ namespace attnplan::tool {
 void append_explanation(const json::BatchDocument& batch, const json::Outcome& outcome,
                         std::string& out);
 
-// One line per kernel that was tried: "pa_decode_gluon refused: RAGGED, WIDTH_UNSUPPORTED".
-void append_refusals(const json::Outcome& outcome, std::string& out);
+// The same without name and empty line.
+void append_outcome(const json::BatchDocument& batch, const json::Outcome& outcome,
+                    std::string& out);
 
 }  // namespace attnplan::tool

@@ -6,6 +6,7 @@
 #include "attnplan.h"
 #include "json/vocabulary.h"
 #include "tool/bench.h"
+#include "tool/demo_command.h"
 #include "tool/plan_command.h"
 #include "tool/run_command.h"
 
@@ -71,6 +72,13 @@ int run_tool(int argc, char** argv) {
   add_batch_arguments(*run_command, run.files, run.backend);
   add_run_options(*run_command, run);
 
+  DemoOptions demo;
+  CLI::App* demo_command =
+      app.add_subcommand("demo", "Plan, explain and execute the batches that made this project");
+  demo_command->add_option("--data", demo.data, "Folder with cases/ and traces/ (tests/data)")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+
   BenchOptions bench_options;
   CLI::App* bench_command = app.add_subcommand("bench", "Time the planner");
   add_bench_options(*bench_command, bench_options);
@@ -82,6 +90,7 @@ int run_tool(int argc, char** argv) {
   }
   if (plan_command->parsed()) return plan_batches(plan);
   if (run_command->parsed()) return run_batches(run);
+  if (demo_command->parsed()) return run_demo(demo);
   return bench(bench_options);
 }
 
