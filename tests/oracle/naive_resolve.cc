@@ -153,8 +153,9 @@ void Resolver::place_island(const Range& island, Outcome* outcome) {
 void Resolver::place_rest(Range rest, Outcome* outcome) {
   const bool has_extend = setup_.has_kernel(ATTNPLAN_ROUTE_EXTEND);
   Range e = e_, p = p_;
-  if (!rest.empty() && has_extend) e = hull(rest, e);
-  if (!rest.empty() && !has_extend) {
+  if (has_extend) {
+    e = hull(rest, e);
+  } else {
     p = hull(rest, hull(e, p));
     e = {};
   }

@@ -11,6 +11,7 @@
 #include "facts.h"
 #include "generate.h"
 #include "naive_plan.h"
+#include "shrink.h"
 
 namespace attnplan::property {
 namespace {
@@ -23,21 +24,22 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Calls `check(seed)` for every seed of this run until five have failed. A check returns what is
-// wrong, or an empty string.
-template <typename Check>
-void for_each_seed(uint64_t count, Check check) {
+// Checks the batch of every seed of this run until five have failed. A check returns what is wrong,
+// or an empty string.
+void for_each_batch(uint64_t count, const Check& check) {
   const uint64_t only = from_environment("ATTNPLAN_PROPERTY_SEED", 0);
   const uint64_t first = only != 0 ? only : 1;
   const uint64_t last = only != 0 ? only : from_environment("ATTNPLAN_PROPERTY_BATCHES", count);
   int failures = 0;
   for (uint64_t seed = first; seed <= last && failures < 5; ++seed) {
-    const std::string wrong = check(seed);
+    const Batch batch = generate_batch(seed);
+    const std::string wrong = check(batch);
     if (wrong.empty()) continue;
     ++failures;
-    ADD_FAILURE() << "ATTNPLAN_PROPERTY_SEED=" << seed << "\n"
-                  << wrong << "\n"
-                  << oracle::batch_to_json(generate_batch(seed)).dump();
+    const Batch small = shrink(batch, check);
+    ADD_FAILURE() << "ATTNPLAN_PROPERTY_SEED=" << seed << ": " << wrong << "\n"
+                  << oracle::batch_to_json(batch).dump() << "\nshrunk: " << check(small) << "\n"
+                  << oracle::batch_to_json(small).dump();
   }
 }
 
@@ -57,8 +59,7 @@ std::string plan_and_check(const Batch& batch, attnplan_scratch* scratch) {
 TEST(PlannerProperty, AgreesWithTheNaivePlanner) {
   const Scratch scratch = create_scratch();
   uint64_t planned = 0, refused = 0;
-  for_each_seed(200'000, [&](uint64_t seed) -> std::string {
-    const Batch batch = generate_batch(seed);
+  for_each_batch(300'000, [&](const Batch& batch) -> std::string {
     const BatchStructs structs(batch);
     Error error(static_cast<size_t>(batch.num_reqs()), kernels_of(batch));
     const Planner planner = create_planner(structs.config(), &error);
@@ -77,19 +78,19 @@ TEST(PlannerProperty, AgreesWithTheNaivePlanner) {
   });
   RecordProperty("planned", static_cast<int>(planned));
   RecordProperty("refused", static_cast<int>(refused));
-  if (from_environment("ATTNPLAN_PROPERTY_SEED", 0) != 0) return;
-  EXPECT_GT(planned, 2 * refused) << "the generator makes too few valid batches";
+  if (planned + refused < 1000) return;  // a replay says nothing about the generator
+  EXPECT_GT(planned, refused) << "the generator makes too few valid batches";
   EXPECT_GT(refused, planned / 20) << "the generator makes too few invalid batches";
 }
 
 TEST(PlannerProperty, NoRaggedPolicyLosesARow) {
   const Scratch scratch = create_scratch();
-  for_each_seed(20'000, [&](uint64_t seed) -> std::string {
-    Batch batch = generate_batch(seed);
+  for_each_batch(20'000, [&](const Batch& batch) -> std::string {
+    Batch changed = batch;
     for (attnplan_ragged_policy policy :
          {ATTNPLAN_RAGGED_DEMOTE, ATTNPLAN_RAGGED_UNIFORM_PREFIX, ATTNPLAN_RAGGED_SPLIT_RUNS}) {
-      batch.config.ragged = policy;
-      const std::string wrong = plan_and_check(batch, scratch.get());
+      changed.config.ragged = policy;
+      const std::string wrong = plan_and_check(changed, scratch.get());
       if (!wrong.empty()) return "policy " + std::to_string(policy) + ": " + wrong;
     }
     return "";
@@ -98,9 +99,8 @@ TEST(PlannerProperty, NoRaggedPolicyLosesARow) {
 
 TEST(PlannerProperty, ReversedBatchesAreBatches) {
   const Scratch scratch = create_scratch();
-  for_each_seed(50'000, [&](uint64_t seed) {
-    return plan_and_check(reversed(generate_batch(seed)), scratch.get());
-  });
+  for_each_batch(
+      50'000, [&](const Batch& batch) { return plan_and_check(reversed(batch), scratch.get()); });
 }
 
 }  // namespace
