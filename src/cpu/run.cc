@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "cpu/block_table.h"
@@ -20,7 +21,8 @@ namespace {
 constexpr double kTolerance = 1e-9;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kOwnBlockTokens = 16;
-constexpr int64_t kMostPadRows = 1 << 20;  // of a graph; more is a damaged header
+constexpr int64_t kMostPadRows = 1 << 14;   // of a graph; more is a damaged header
+constexpr int64_t kMostElements = 1 << 28;  // of cache and output together: 2 GiB
 
 // The caller's blocks where ids and the cache they count are known, else blocks of our own.
 BlockTable table_of(const attnplan_config& config, const attnplan_group* group,
@@ -124,6 +126,22 @@ std::string unusable(const attnplan_config& config, const AttentionShape& shape)
   return block < 1 || block % page != 0 ? "pages that do not divide the block" : "";
 }
 
+// A step may be legal and yet too large to hold its cache and output in float64.
+std::string too_large(const Lengths& lengths, const RunReport& report) {
+  const AttentionShape& shape = report.shape;
+  const int64_t per_token =
+      int64_t{shape.num_kv_heads} * (int64_t{shape.head_size} + shape.v_head_size);
+  const int64_t per_row = 2 * int64_t{shape.num_q_heads} * shape.v_head_size;
+  const auto bounded = [](int64_t count, int64_t each) {
+    return count > kMostElements / each ? kMostElements + 1 : count * each;
+  };
+  int64_t tokens = 0;
+  for (const int32_t seq_len : lengths.seq_lens) tokens += seq_len;
+  if (bounded(tokens, per_token) + bounded(lengths.rows(), per_row) <= kMostElements) return "";
+  return std::to_string(tokens) + " tokens and " + std::to_string(lengths.rows()) +
+         " rows do not fit in memory at this size: shorten the contexts or cap the heads";
+}
+
 // Where a plan is not one of this step, running it means nothing.
 std::string mismatch(const PlanView& plan, const Lengths& lengths) {
   const attnplan_plan_header& header = *plan.header;
@@ -170,6 +188,7 @@ RunReport run(const attnplan_config& config, const attnplan_step& step, const at
   const auto view = read_plan(plan, plan_bytes, report.problem);
   if (view.has_value()) report.problem = mismatch(*view, lengths);
   if (report.problem.empty()) report.problem = unusable(config, whole);
+  if (report.problem.empty()) report.problem = too_large(lengths, report);
   if (!report.problem.empty()) {
     report.rows_unwritten = report.rows;
     report.max_error = kInfinity;

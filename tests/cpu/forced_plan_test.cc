@@ -2,9 +2,12 @@
 // must come out wrong; the plan that fits must not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "cpu/run.h"
@@ -226,6 +229,54 @@ TEST(ForcedPlan, APlanOfAnotherStepIsNotRun) {
   const RunReport none = run(config_of("aiter_mha"), batch.step(), nullptr, nullptr, 0, {});
   EXPECT_FALSE(none.ok);
   EXPECT_EQ(none.problem, "not a plan");
+}
+
+TEST(ForcedPlan, AStepTooLargeToHoldSaysSo) {
+  const Batch batch{{4, 4}, {2'000'000'000, 2'000'000'000}};
+  RunOptions options;
+  const RunReport report = run_plan(batch, one_segment(batch, ATTNPLAN_ROUTE_DECODE, 4), options);
+  EXPECT_FALSE(report.ok);
+  EXPECT_NE(report.problem.find("do not fit"), std::string::npos) << report.problem;
+  options.max_seq_len = 1000;
+  EXPECT_TRUE(run_plan(batch, one_segment(batch, ATTNPLAN_ROUTE_DECODE, 4), options).ok);
+}
+
+// Damaged blobs are judged, whatever their bytes say: nothing is read or written astray (the
+// sanitizers watch), and none that is called right lacks a row.
+TEST(ForcedPlan, DamagedBlobsNeverDoHarm) {
+  const Batch batch{{2, 2, 0, 3, 1}, {40, 20, 0, 30, 1}};
+  PlanBuilder plan(5, 8);
+  plan.segment(ATTNPLAN_ROUTE_DECODE, 0, 2, 0, 4, 2);
+  plan.segment(ATTNPLAN_ROUTE_EXTEND, 3, 5, 4, 8);
+  plan.order({0, 1, 2, 3, 4}).full_graph(10, 6, 2).warn_clamped(1, 99, 50);
+  plan.ints(ATTNPLAN_SECTION_SEQ_LENS, {40, 20, 0, 30, 1});
+  plan.ints(ATTNPLAN_SECTION_ROW_REQUEST, {0, 0, 1, 1, 3, 3, 3, 4});
+  plan.ints(ATTNPLAN_SECTION_ROW_POSITION, {38, 39, 18, 19, 27, 28, 29, 0});
+  const auto blob = plan.blob();
+  const std::vector<std::byte> intact(blob.begin(), blob.end());
+  auto* bytes = const_cast<std::byte*>(blob.data());
+  attnplan_config config = config_of("aiter_mha");
+  config.num_q_heads = 1;
+  config.head_size = 2;
+  ASSERT_TRUE(run(config, batch.step(), nullptr, bytes, intact.size(), {}).ok);
+
+  std::mt19937 random(9);
+  int wrong = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::copy(intact.begin(), intact.end(), bytes);
+    for (int change = random() % 3; change >= 0; --change) {
+      const std::byte values[] = {std::byte{0}, std::byte{1}, std::byte{0x7f}, std::byte{0xff},
+                                  static_cast<std::byte>(random())};
+      bytes[random() % intact.size()] = values[random() % 5];
+    }
+    const RunReport report = run(config, batch.step(), nullptr, bytes, intact.size(), {});
+    wrong += !report.ok;
+    if (report.ok) {
+      ASSERT_EQ(report.rows_written, 8);
+      ASSERT_LE(report.max_error, 1e-9);
+    }
+  }
+  EXPECT_GT(wrong, 4000);  // many bytes are measured figures, hashes and gaps, which nobody reads
 }
 
 }  // namespace
