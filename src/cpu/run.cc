@@ -95,6 +95,7 @@ void compare(const Execution& done, const Output& expected, const Compared& what
       const int64_t at = what.plan_row[row];
       const double error = relative_error(done.out.row(at), expected.row(row));
       const double lse = relative_error(done.out.row_lse(at), expected.row_lse(row));
+      report.rows_wrong += std::max(error, lse) > kTolerance;
       report.max_error = std::max(report.max_error, error);
       report.max_lse_error = std::max(report.max_lse_error, lse);
       if (std::max(error, lse) > worst) {

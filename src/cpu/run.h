@@ -36,6 +36,7 @@ struct RunReport {
   int64_t rows_out_of_range = 0;  // writes beyond the rows of their segment or of the batch
   int64_t pad_rows = 0;           // rows that a graph adds behind the batch: zeros
   int64_t rows_compared = 0;      // rows computed by both sides
+  int64_t rows_wrong = 0;         // of those, beyond the tolerance
   int64_t max_seq_len = 0;        // tokens, as executed
   AttentionShape shape;           // as executed
   bool sparse = false;

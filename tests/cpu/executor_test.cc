@@ -34,6 +34,7 @@ void expect_right(const RunReport& report) {
   EXPECT_EQ(report.problem, "");
   EXPECT_EQ(report.rows_written, report.rows);
   EXPECT_EQ(report.rows_compared, report.rows);
+  EXPECT_EQ(report.rows_wrong, 0);
   EXPECT_LE(report.max_error, 1e-9) << "row " << report.worst_row;
   EXPECT_LE(report.max_lse_error, 1e-9) << "row " << report.worst_row;
   EXPECT_TRUE(report.ok);

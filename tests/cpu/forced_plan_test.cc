@@ -55,6 +55,7 @@ TEST(ForcedPlan, SixteenRowsThatDivideByFourAndAreRagged) {
   expect_assumed_width_is_wrong(batch, 4, 8);
   const RunReport report = run_plan(batch, one_segment(batch, ATTNPLAN_ROUTE_DECODE, 4));
   EXPECT_EQ(report.rows_written, 16);
+  EXPECT_EQ(report.rows_wrong, 6);  // the last two end where their request ends, by chance
   EXPECT_EQ(report.rows_out_of_range, 0);
   EXPECT_TRUE(std::isfinite(report.max_error));
 }
@@ -70,6 +71,7 @@ TEST(ForcedPlan, OneHundredAndTenDraftRowsAsFours) {
   const RunReport report = run_plan(batch, cut);
   EXPECT_FALSE(report.ok);
   EXPECT_EQ(report.rows_unwritten, 2);
+  EXPECT_EQ(report.rows_wrong, 2);
   EXPECT_EQ(report.worst_row, 108);
   EXPECT_TRUE(std::isinf(report.max_error));
 
