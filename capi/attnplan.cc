@@ -26,24 +26,6 @@ attnplan_status finish(Status status, const Error& error, attnplan_error* out) {
   return static_cast<attnplan_status>(status);
 }
 
-// The lists of a NO_ROUTE or NEED_EXACT_SEQ_LENS, as far as the caller has room.
-void fill_lists(const attnplan::Scratch& scratch, const Error& error, attnplan_error* out) {
-  constexpr size_t kListsEnd = offsetof(attnplan_error, message);
-  if (error.code != Code::kNoRoute && error.code != Code::kNeedExactSeqLens) return;
-  if (out == nullptr || out->struct_size < kListsEnd) return;
-  const auto& refusals = scratch.failed_refusals();
-  const auto& requests = scratch.failed_requests();
-  out->num_refusals = static_cast<int32_t>(refusals.size());
-  out->num_requests = static_cast<int32_t>(requests.size());
-  for (int32_t i = 0; out->refusals && i < out->num_refusals && i < out->refusals_capacity; ++i) {
-    out->refusals[i] = {refusals[static_cast<size_t>(i)].first,
-                        refusals[static_cast<size_t>(i)].second};
-  }
-  for (int32_t i = 0; out->requests && i < out->num_requests && i < out->requests_capacity; ++i) {
-    out->requests[i] = requests[static_cast<size_t>(i)];
-  }
-}
-
 attnplan_status build(const attnplan_planner* planner, attnplan_scratch* scratch,
                       const attnplan_step* step, const attnplan_group* group, void* buffer,
                       size_t capacity, size_t* bytes, attnplan_error* error_out) {
@@ -66,7 +48,7 @@ attnplan_status build(const attnplan_planner* planner, attnplan_scratch* scratch
     return ATTNPLAN_OK;
   }
   finish(status, error, error_out);
-  if (status == Status::kPlanError) fill_lists(scratch->scratch, error, error_out);
+  if (status == Status::kPlanError) attnplan::fill_lists(scratch->scratch, error, error_out);
   return static_cast<attnplan_status>(status);
 }
 
@@ -188,4 +170,16 @@ attnplan_status attnplan_plan_build(const attnplan_planner* planner, attnplan_sc
     return finish(invalid(&error, "buffer must be given and 64-byte aligned"), error, error_out);
   }
   return build(planner, scratch, step, group, buffer, capacity, bytes, error_out);
+}
+
+attnplan_status attnplan_plan_bound(const attnplan_planner* planner, size_t* bytes,
+                                    attnplan_error* error_out) {
+  Error error;
+  const Status status = attnplan::guard(&error, [&] {
+    if (planner == nullptr || bytes == nullptr) {
+      return invalid(&error, "planner and bytes must be given");
+    }
+    return planner->planner->bound(bytes, &error);
+  });
+  return finish(status, error, error_out);
 }

@@ -266,13 +266,15 @@ typedef struct attnplan_contract {
   int32_t pads;        /* 0 empty, 1 full_width */
   int32_t graph;       /* 0 default (decode: uniform, else never), 1 uniform, 2 always, 3 never */
   attnplan_offset_unit offset_unit;
-  int32_t reserved0; /* 0 */
+  int32_t query_tile; /* packed rows (rows x group) of one query tile; 0: 16 */
   int64_t offset_max;
+  int32_t kv_tile;    /* tokens of one KV tile; 0: 128 */
+  int32_t num_splits; /* of a kernel that always splits KV so; 0: none */
 } attnplan_contract;
 #define ATTNPLAN_CONTRACT_INIT                                                              \
   {                                                                                         \
     sizeof(attnplan_contract), NULL, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0},      \
-        {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0             \
+        {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
   }
 enum {
   ATTNPLAN_CONTEXT_ANY = 0,
@@ -512,6 +514,65 @@ ATTNPLAN_API attnplan_status attnplan_plan_build(const attnplan_planner* planner
                                                  const attnplan_group* group, void* buffer,
                                                  size_t capacity, size_t* bytes,
                                                  attnplan_error* error);
+
+/* Bytes that no plan of this planner exceeds, for any step within its limits (max_num_seqs,
+ * max_num_batched_tokens, and max_model_len where a section follows the lengths).
+ * INVALID_ARGUMENT where a limit that is needed is missing. */
+ATTNPLAN_API attnplan_status attnplan_plan_bound(const attnplan_planner* planner, size_t* bytes,
+                                                 attnplan_error* error);
+
+/* Plans one step for several KV groups; lengths are scanned once for all planners that agree on
+ * threshold, mask and order. Arrays have `count` entries; groups may be NULL, and so may its
+ * entries. Stops at the first failure: *failed (optional) is its index, the buffers before it hold
+ * complete plans, bytes is untouched. */
+ATTNPLAN_API attnplan_status attnplan_plan_build_many(
+    const attnplan_planner* const* planners, size_t count, attnplan_scratch* scratch,
+    const attnplan_step* step, const attnplan_group* const* groups, void* const* buffers,
+    const size_t* capacities, size_t* bytes, size_t* failed, attnplan_error* error);
+
+/* Checks a plan from an untrusted place: magic, version, bounds, overlaps, segments. With planner,
+ * scratch and step (else NULL) also that it is the plan of that step: planner and step hash, and the
+ * bytes of a plan made again. INVALID_ARGUMENT says what is wrong. */
+ATTNPLAN_API attnplan_status attnplan_plan_verify(const void* plan, size_t plan_bytes,
+                                                  const attnplan_planner* planner,
+                                                  attnplan_scratch* scratch,
+                                                  const attnplan_step* step,
+                                                  const attnplan_group* group,
+                                                  attnplan_error* error);
+
+/* What an engine is about to launch, in the order of the step. 0 or NONE: not declared. */
+typedef struct attnplan_dispatch {
+  size_t struct_size;
+  int32_t kernel; /* of the planner's profile */
+  int32_t req_begin;
+  int32_t req_end;
+  int32_t row_begin;
+  int32_t row_end;
+  int32_t max_query_len; /* rows */
+  int32_t max_seq_len;   /* tokens */
+  attnplan_dtype label;  /* of the cache argument */
+  int64_t k_pages;       /* of the views it is handed */
+  int64_t v_pages;
+  int64_t k_scale_pages;
+  int64_t v_scale_pages;
+} attnplan_dispatch;
+#define ATTNPLAN_DISPATCH_INIT \
+  { sizeof(attnplan_dispatch), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Judges a launch against the contract of its kernel; needs no plan. OK: nothing is wrong. Else
+ * PLAN_ERROR: error.code, the sentence, and for a contract that is not met NO_ROUTE with the
+ * kernel's refusal in error.refusals. */
+ATTNPLAN_API attnplan_status attnplan_dispatch_check(const attnplan_planner* planner,
+                                                     attnplan_scratch* scratch,
+                                                     const attnplan_step* step,
+                                                     const attnplan_dispatch* dispatch,
+                                                     attnplan_error* error);
+
+/* Query lengths of a dummy batch for graph capture: num_tokens rows over num_reqs requests, the
+ * remainder spread one each over the first requests. query_lens[num_reqs]. */
+ATTNPLAN_API attnplan_status attnplan_capture_query_lens(int32_t num_tokens, int32_t num_reqs,
+                                                         int32_t* query_lens,
+                                                         attnplan_error* error);
 
 /* ---------------------------------------------------------------- reading a plan */
 

@@ -6,6 +6,11 @@
  * section ids that they do not know. Integers are little-endian, as on every supported host.
  * Request indices are in plan order: with ATTNPLAN_PLAN_SORTED section ORDER maps a plan position
  * to the request of the step, else both are the same.
+ *
+ * With ATTNPLAN_PLAN_FIXED_LAYOUT offsets and capacities depend on the planner alone, so that device
+ * addresses can be captured; only the byte ranges that the header lists are written, and only they
+ * have to be copied. Unused elements inside those ranges hold a defined fill: 0 for lengths, the
+ * last value for starts and indptr, -1 for indices, positions and slots.
  */
 #ifndef ATTNPLAN_PLAN_FORMAT_H_
 #define ATTNPLAN_PLAN_FORMAT_H_
@@ -27,7 +32,30 @@ enum { /* section ids; attnplan_config.sections asks for one with bit 1 << id */
   ATTNPLAN_SECTION_SEQ_LENS = 9,        /* [n] tokens */
   ATTNPLAN_SECTION_CONTEXT_LENS = 10,   /* [n] tokens */
   ATTNPLAN_SECTION_ROW_REQUEST = 11,    /* [rows] plan position of the request */
-  ATTNPLAN_SECTION_ROW_POSITION = 12    /* [rows] absolute position; -1 behind a clamp */
+  ATTNPLAN_SECTION_ROW_POSITION = 12,   /* [rows] absolute position; -1 behind a clamp */
+  ATTNPLAN_SECTION_PAGE_INDPTR = 13,    /* [n + 1] into PAGE_INDICES */
+  ATTNPLAN_SECTION_PAGE_INDICES = 14,   /* kernel pages of every request, ceil(seq_len / page_size) */
+  ATTNPLAN_SECTION_LAST_PAGE_LEN = 15,  /* [n] tokens on the last page; 0 without pages */
+  ATTNPLAN_SECTION_PAGE_TABLE = 16,     /* [n, page_table_width] kernel pages; -1 behind the live */
+  ATTNPLAN_SECTION_SLOTS = 17,          /* [rows] int64 token address in the cache; -1: no slot */
+  ATTNPLAN_SECTION_CHUNKS = 18, /* attnplan_chunk_set, one per extend segment; brings 19 to 21 */
+  ATTNPLAN_SECTION_CHUNK_LIST = 19,       /* attnplan_chunk */
+  ATTNPLAN_SECTION_CHUNK_CU_LENS = 20,    /* per chunk [requests of the segment + 1] tokens */
+  ATTNPLAN_SECTION_CHUNK_SKIP_MERGE = 21, /* [n] 1: no context, so nothing to merge */
+  ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST = 22, /* per chunk [total] plan position; asked for alone */
+  ATTNPLAN_SECTION_WINDOW = 23,        /* one attnplan_window; brings 24 and 25 */
+  ATTNPLAN_SECTION_WINDOW_START = 24,  /* [extend requests] first token to fetch */
+  ATTNPLAN_SECTION_WINDOW_CU_LEN = 25, /* [extend requests + 1] tokens */
+  ATTNPLAN_SECTION_LOCAL = 26,         /* attnplan_local_batch */
+  ATTNPLAN_SECTION_CONTEXT_PARALLEL = 27, /* [rows] tokens of this rank that the row may see */
+  ATTNPLAN_SECTION_LAUNCH = 28,           /* attnplan_launch, one per segment */
+  ATTNPLAN_SECTION_WORK = 29, /* one attnplan_work; with config.work, brings 30 to 34 */
+  ATTNPLAN_SECTION_WORK_ITEMS = 30,    /* attnplan_work_item */
+  ATTNPLAN_SECTION_WORKER_INDPTR = 31, /* [workers + 1] into WORK_ITEMS */
+  ATTNPLAN_SECTION_MERGE_TILES = 32,   /* attnplan_merge_tile */
+  ATTNPLAN_SECTION_MERGE_INDPTR = 33,  /* [merge tiles + 1] into MERGE_SLOTS */
+  ATTNPLAN_SECTION_MERGE_SLOTS = 34,   /* partial slots of each tile in KV order */
+  ATTNPLAN_SECTION_END = 35
 };
 
 enum { /* attnplan_section.type */
@@ -35,7 +63,15 @@ enum { /* attnplan_section.type */
   ATTNPLAN_TYPE_INT64 = 2,
   ATTNPLAN_TYPE_SEGMENT = 3,
   ATTNPLAN_TYPE_REFUSAL = 4,
-  ATTNPLAN_TYPE_WARNING = 5
+  ATTNPLAN_TYPE_WARNING = 5,
+  ATTNPLAN_TYPE_CHUNK_SET = 6,
+  ATTNPLAN_TYPE_CHUNK = 7,
+  ATTNPLAN_TYPE_WINDOW = 8,
+  ATTNPLAN_TYPE_LOCAL_BATCH = 9,
+  ATTNPLAN_TYPE_LAUNCH = 10,
+  ATTNPLAN_TYPE_WORK = 11,
+  ATTNPLAN_TYPE_WORK_ITEM = 12,
+  ATTNPLAN_TYPE_MERGE_TILE = 13
 };
 
 enum { /* attnplan_section.extent */
@@ -111,6 +147,101 @@ typedef struct attnplan_warning {
   int64_t limit;
 } attnplan_warning; /* 24 bytes */
 
+/* Context chunks of one extend segment. Chunk k of a request covers its context tokens
+ * [k * chunk_tokens, min((k + 1) * chunk_tokens, context)). */
+typedef struct attnplan_chunk_set {
+  int32_t segment;
+  int32_t chunk_tokens; /* a multiple of the page size; 0 where nothing has context */
+  int32_t num_chunks;
+  int32_t chunk_begin; /* into CHUNK_LIST */
+} attnplan_chunk_set;  /* 16 bytes */
+
+typedef struct attnplan_chunk {
+  int32_t total;         /* tokens of all requests in this chunk */
+  int32_t max_len;       /* tokens */
+  int32_t cu_lens_begin; /* element of CHUNK_CU_LENS */
+  int32_t token_begin;   /* element of CHUNK_TOKEN_TO_REQUEST */
+} attnplan_chunk;        /* 16 bytes */
+
+/* What extend requests fetch under a sliding window. */
+typedef struct attnplan_window {
+  int32_t num_requests; /* of all extend segments, interior pads included */
+  int32_t max_len;      /* tokens */
+  int64_t total;        /* tokens */
+} attnplan_window;      /* 16 bytes */
+
+/* A piece of a request that attends inside one chunk of local attention. */
+typedef struct attnplan_local_batch {
+  int32_t query_len;
+  int32_t seq_len; /* tokens, counted from the start of the chunk */
+  int32_t request;
+  int32_t first_block; /* block of the request's table in which the chunk starts */
+} attnplan_local_batch; /* 16 bytes */
+
+/* Scalars for the launch of one segment's kernel. */
+typedef struct attnplan_launch {
+  int32_t segment;
+  int32_t query_tiles;  /* per KV head: tiles of query_tile packed rows (rows x group), exact */
+  int32_t num_splits;   /* of a kernel with a fixed split; 0: none */
+  int32_t max_seq_len;  /* tokens; under a graph from the configuration */
+  int32_t requests;     /* extents of the grid, pads included */
+  int32_t rows;
+  int64_t scratch_bytes; /* float32 partial outputs and log-sum-exps of the splits */
+} attnplan_launch;       /* 32 bytes */
+
+enum { /* attnplan_work.policy */
+  ATTNPLAN_WORK_LIST_STREAM_K = 2,
+  ATTNPLAN_WORK_LIST_EQUAL_CHUNKS = 3,
+  ATTNPLAN_WORK_LIST_FIXED = 4
+};
+
+typedef struct attnplan_work {
+  int32_t policy;
+  int32_t workers;
+  int32_t query_tile; /* packed rows (rows x group) of a tile */
+  int32_t kv_tile;    /* tokens: KV ranges are cut at its multiples */
+  int32_t num_slots;  /* partial outputs in use */
+  int32_t max_slots;  /* never more, whatever the batch: sizes the workspace */
+  int64_t makespan;   /* load of the longest worker: tokens, with the overhead of each item */
+  double mean;        /* of all workers */
+} attnplan_work;      /* 40 bytes */
+
+enum { /* attnplan_work_item.flags */
+  ATTNPLAN_ITEM_CAUSAL_MASK = 1, /* some row may not see all of the item's KV */
+  ATTNPLAN_ITEM_WINDOW_MASK = 2  /* some row's window starts inside the item's KV */
+};
+
+/* Rows count from the first row of the request. Ranges are half-open. */
+typedef struct attnplan_work_item {
+  int32_t request; /* plan position */
+  int32_t kv_head; /* -1: every head */
+  int32_t row_begin;
+  int32_t row_end;
+  int32_t kv_begin; /* tokens */
+  int32_t kv_end;
+  int32_t slot; /* partial output; -1: writes the final output */
+  uint32_t flags;
+} attnplan_work_item; /* 32 bytes */
+
+/* An output tile that several items share. */
+typedef struct attnplan_merge_tile {
+  int32_t request;
+  int32_t kv_head;
+  int32_t row_begin;
+  int32_t row_end;
+} attnplan_merge_tile; /* 16 bytes */
+
+typedef struct attnplan_byte_range {
+  int64_t offset;
+  int64_t bytes;
+} attnplan_byte_range; /* 16 bytes */
+
+enum { /* attnplan_plan_header.graph_kind */
+  ATTNPLAN_GRAPH_NONE = 0,
+  ATTNPLAN_GRAPH_PIECEWISE = 1,
+  ATTNPLAN_GRAPH_FULL = 2
+};
+
 typedef struct attnplan_plan_header {
   uint32_t magic;
   uint16_t major;
@@ -138,13 +269,16 @@ typedef struct attnplan_plan_header {
   int32_t decode_req_begin; /* D of docs/planning.md: what a decode kernel was tried on */
   int32_t decode_req_end;
   int32_t query_len_bound; /* of inexact verify rows; 0 where all query lengths are exact */
-  int32_t graph_kind;      /* with HAS_GRAPH: 0 none, 1 piecewise, 2 full */
+  int32_t graph_kind;      /* with HAS_GRAPH: ATTNPLAN_GRAPH_* */
   int32_t graph_rows;
   int32_t graph_requests; /* -1: not determined by the graph */
   int32_t graph_pad_rows;
   int32_t graph_pad_requests;
   int32_t graph_width;
-  int64_t policy_costs[3]; /* under auto: demote, uniform_prefix, split_runs; nanoseconds */
-} attnplan_plan_header;    /* 160 bytes */
+  int32_t page_table_width; /* pages in a row of PAGE_TABLE */
+  int32_t num_byte_ranges;  /* attnplan_byte_range, behind the section table */
+  int64_t policy_costs[3];  /* under auto: demote, uniform_prefix, split_runs; nanoseconds by the
+                               model of docs/planning.md; -1: cannot be routed */
+} attnplan_plan_header;     /* 168 bytes */
 
 #endif /* ATTNPLAN_PLAN_FORMAT_H_ */

@@ -77,6 +77,9 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->max_requests = c->max_requests;
   contract->max_seq_len = c->max_seq_len;
   contract->tile_tokens = c->tile_tokens;
+  contract->query_tile = or_default(c->query_tile, 16);
+  contract->kv_tile = or_default(c->kv_tile, 128);
+  contract->num_splits = c->num_splits;
   contract->offset_limit = {static_cast<OffsetUnit>(c->offset_unit), c->offset_max};
   contract->dtype_label = static_cast<DtypeLabel>(c->dtype_label);
   contract->pads = static_cast<Pads>(c->pads);
@@ -231,6 +234,24 @@ void fill_error(const Error& from, attnplan_error* to) {
   error.num_requests = 0;
   std::memcpy(error.message, from.message, sizeof error.message);
   write_versioned(error, to);
+}
+
+// The lists of a NO_ROUTE or NEED_EXACT_SEQ_LENS, as far as the caller has room.
+void fill_lists(const Scratch& scratch, const Error& error, attnplan_error* out) {
+  constexpr size_t kListsEnd = offsetof(attnplan_error, message);
+  if (error.code != Code::kNoRoute && error.code != Code::kNeedExactSeqLens) return;
+  if (out == nullptr || out->struct_size < kListsEnd) return;
+  const auto& refusals = scratch.failed_refusals();
+  const auto& requests = scratch.failed_requests();
+  out->num_refusals = static_cast<int32_t>(refusals.size());
+  out->num_requests = static_cast<int32_t>(requests.size());
+  for (int32_t i = 0; out->refusals && i < out->num_refusals && i < out->refusals_capacity; ++i) {
+    out->refusals[i] = {refusals[static_cast<size_t>(i)].first,
+                        refusals[static_cast<size_t>(i)].second};
+  }
+  for (int32_t i = 0; out->requests && i < out->num_requests && i < out->requests_capacity; ++i) {
+    out->requests[i] = requests[static_cast<size_t>(i)];
+  }
 }
 
 }  // namespace attnplan

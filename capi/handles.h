@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory_resource>
 #include <new>
+#include <vector>
 
 #include "attnplan.h"
 #include "attnplan/planner.h"
@@ -50,10 +51,32 @@ struct attnplan_planner {
   attnplan::Planner* planner = nullptr;
 };
 
+namespace attnplan {
+
+// Arguments of attnplan_plan_build_many in the planner's own types.
+struct ManyArguments {
+  explicit ManyArguments(std::pmr::memory_resource* memory)
+      : planners(memory), groups(memory), outputs(memory), bytes(memory) {}
+  void clear() {
+    planners.clear();
+    groups.clear();
+    outputs.clear();
+    bytes.clear();
+  }
+  std::pmr::vector<const Planner*> planners;
+  std::pmr::vector<Group> groups;
+  std::pmr::vector<Planner::Output> outputs;
+  std::pmr::vector<size_t> bytes;
+};
+
+}  // namespace attnplan
+
 struct attnplan_scratch {
-  explicit attnplan_scratch(const attnplan_allocator* hooks) : memory(hooks), scratch(&memory) {}
+  explicit attnplan_scratch(const attnplan_allocator* hooks)
+      : memory(hooks), scratch(&memory), many(&memory) {}
   attnplan::HookResource memory;
   attnplan::Scratch scratch;
+  attnplan::ManyArguments many;
 };
 
 namespace attnplan {

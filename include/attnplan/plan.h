@@ -22,8 +22,10 @@ class PlanView {
     if (h.magic != ATTNPLAN_PLAN_MAGIC || h.major != ATTNPLAN_PLAN_MAJOR) return false;
     if (h.header_bytes < sizeof h || h.header_bytes % alignof(attnplan_section) != 0) return false;
     if (h.total_bytes > bytes || h.num_sections < 0) return false;
+    if (h.num_byte_ranges < 0) return false;
     const uint64_t table_end =
-        h.header_bytes + static_cast<uint64_t>(h.num_sections) * sizeof(attnplan_section);
+        h.header_bytes + static_cast<uint64_t>(h.num_sections) * sizeof(attnplan_section) +
+        static_cast<uint64_t>(h.num_byte_ranges) * sizeof(attnplan_byte_range);
     if (table_end > h.total_bytes) return false;
     for (const attnplan_section& section : view->sections()) {
       if (!fits(section, table_end, h.total_bytes)) return false;
@@ -37,6 +39,17 @@ class PlanView {
   std::span<const attnplan_section> sections() const {
     return {reinterpret_cast<const attnplan_section*>(base_ + header().header_bytes),
             static_cast<size_t>(header().num_sections)};
+  }
+  // What has to be copied to the device.
+  std::span<const attnplan_byte_range> byte_ranges() const {
+    return {reinterpret_cast<const attnplan_byte_range*>(base_ + header().header_bytes +
+                                                         sections().size_bytes()),
+            static_cast<size_t>(header().num_byte_ranges)};
+  }
+  // Bytes of header, section table and byte ranges.
+  int64_t front_bytes() const {
+    return static_cast<int64_t>(header().header_bytes + sections().size_bytes() +
+                                byte_ranges().size_bytes());
   }
   const attnplan_section* find(int32_t id) const {
     for (const attnplan_section& section : sections()) {
@@ -71,8 +84,18 @@ class PlanView {
   static constexpr uint16_t type_of(attnplan_segment) { return ATTNPLAN_TYPE_SEGMENT; }
   static constexpr uint16_t type_of(attnplan_refusal) { return ATTNPLAN_TYPE_REFUSAL; }
   static constexpr uint16_t type_of(attnplan_warning) { return ATTNPLAN_TYPE_WARNING; }
+  static constexpr uint16_t type_of(attnplan_chunk_set) { return ATTNPLAN_TYPE_CHUNK_SET; }
+  static constexpr uint16_t type_of(attnplan_chunk) { return ATTNPLAN_TYPE_CHUNK; }
+  static constexpr uint16_t type_of(attnplan_window) { return ATTNPLAN_TYPE_WINDOW; }
+  static constexpr uint16_t type_of(attnplan_local_batch) { return ATTNPLAN_TYPE_LOCAL_BATCH; }
+  static constexpr uint16_t type_of(attnplan_launch) { return ATTNPLAN_TYPE_LAUNCH; }
+  static constexpr uint16_t type_of(attnplan_work) { return ATTNPLAN_TYPE_WORK; }
+  static constexpr uint16_t type_of(attnplan_work_item) { return ATTNPLAN_TYPE_WORK_ITEM; }
+  static constexpr uint16_t type_of(attnplan_merge_tile) { return ATTNPLAN_TYPE_MERGE_TILE; }
 
-  static uint64_t element_bytes(uint16_t type) {
+ public:
+  // 0 for a type of a later version.
+  static int64_t element_bytes(uint16_t type) {
     switch (type) {
       case ATTNPLAN_TYPE_INT32:
         return sizeof(int32_t);
@@ -84,11 +107,29 @@ class PlanView {
         return sizeof(attnplan_refusal);
       case ATTNPLAN_TYPE_WARNING:
         return sizeof(attnplan_warning);
+      case ATTNPLAN_TYPE_CHUNK_SET:
+        return sizeof(attnplan_chunk_set);
+      case ATTNPLAN_TYPE_CHUNK:
+        return sizeof(attnplan_chunk);
+      case ATTNPLAN_TYPE_WINDOW:
+        return sizeof(attnplan_window);
+      case ATTNPLAN_TYPE_LOCAL_BATCH:
+        return sizeof(attnplan_local_batch);
+      case ATTNPLAN_TYPE_LAUNCH:
+        return sizeof(attnplan_launch);
+      case ATTNPLAN_TYPE_WORK:
+        return sizeof(attnplan_work);
+      case ATTNPLAN_TYPE_WORK_ITEM:
+        return sizeof(attnplan_work_item);
+      case ATTNPLAN_TYPE_MERGE_TILE:
+        return sizeof(attnplan_merge_tile);
     }
     return 0;
   }
+
+ private:
   static bool fits(const attnplan_section& s, uint64_t begin, uint64_t total) {
-    const uint64_t size = element_bytes(s.type);
+    const auto size = static_cast<uint64_t>(element_bytes(s.type));
     if (s.count < 0 || s.capacity < s.count || s.offset < 0) return false;
     if (s.capacity == 0) return true;
     if (size == 0) return true;  // a type of a later version: never read

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,6 +98,21 @@ class Planner {
   // the size is computed. BUFFER_TOO_SMALL writes nothing but *error.
   Status build(const Step& step, const Group& group, Scratch* scratch, std::byte* out,
                size_t capacity, size_t* bytes, Error* error) const;
+
+  struct Output {
+    std::byte* data;
+    size_t capacity;
+  };
+  // One step for several KV groups; lengths are scanned once for all planners that agree on how to
+  // read them. Stops at the first failure, whose index is *failed.
+  static Status build_many(std::span<const Planner* const> planners, const Step& step,
+                           std::span<const Group> groups, Scratch* scratch,
+                           std::span<const Output> outputs, size_t* bytes, size_t* failed,
+                           Error* error);
+
+  // Bytes that no plan of a step within the limits exceeds; INVALID_ARGUMENT names a limit that is
+  // missing.
+  Status bound(size_t* bytes, Error* error) const;
 
   struct State;
   const State& state() const { return *state_; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace attnplan {
-namespace {
 
 int64_t columns_of(const Group& group, int32_t request) {
   if (group.block_indptr == nullptr) return group.columns;
@@ -24,7 +23,18 @@ int32_t blocks_for(int32_t seq_len, int32_t block_size) {
   return static_cast<int32_t>(blocks);
 }
 
-}  // namespace
+int64_t widest_row(const Group& group, int32_t num_reqs) {
+  if (group.block_indptr == nullptr) return group.columns;
+  int64_t widest = 0;
+  for (int32_t i = 0; i < num_reqs; ++i) widest = std::max(widest, columns_of(group, i));
+  return widest;
+}
+
+int64_t rebase_slot(int64_t slot, const KvCache& cache) {
+  if (slot < 0 || !cache.packed) return slot;
+  const int64_t block = slot / cache.block_size;
+  return slot + block * cache.block_size;
+}
 
 int32_t uniform_capacity(const Group& group, int32_t block_size) {
   if (!group.has_table() || group.block_indptr != nullptr) return INT32_MAX;
@@ -47,14 +57,16 @@ Status check_width(const BlockTableInput& in, Error* error) {
   return Status::kOk;
 }
 
-bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped,
+bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
                     std::pmr::vector<attnplan_warning>* warnings) {
   bool cut = false;
   for (int32_t i = 0; i < in.num_reqs; ++i) {
     const int64_t limit = columns_of(*in.group, i) * in.cache->block_size;
     clamped[i] = in.seq_lens[i];
+    marks[i] = 0;
     if (in.query_lens[i] == 0 || in.seq_lens[i] <= limit) continue;
     clamped[i] = static_cast<int32_t>(limit);
+    marks[i] = 1;
     warnings->push_back(
         {static_cast<int32_t>(Code::kSeqLenClamped), i, in.seq_lens[i], limit});
     cut = true;

@@ -22,12 +22,23 @@ struct BlockTableInput {
   int32_t num_reqs;
 };
 
+int64_t columns_of(const Group& group, int32_t request);
+const int32_t* ids_of(const Group& group, int32_t request);
+int32_t blocks_for(int32_t seq_len, int32_t block_size);
+
+// Columns of the widest row.
+int64_t widest_row(const Group& group, int32_t num_reqs);
+
+// Token address `slot` of the logical cache in the storage: packed blocks lie two blocks apart.
+// Negative slots stay as they are, decided before any division.
+int64_t rebase_slot(int64_t slot, const KvCache& cache);
+
 // BLOCK_TABLE_TOO_NARROW for the first live request whose row is too short.
 Status check_width(const BlockTableInput& in, Error* error);
 
-// Draft steps: copies seq_lens to `clamped`, cut to what each row holds, and warns of each cut.
+// Draft steps: copies seq_lens to `clamped`, cut to what each row holds, marks and warns of each cut.
 // Returns whether anything was cut.
-bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped,
+bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
                     std::pmr::vector<attnplan_warning>* warnings);
 
 // PAGE_OUT_OF_RANGE for the first live request with a bad id among its live blocks.

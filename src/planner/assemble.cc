@@ -1,9 +1,10 @@
 #include "planner/assemble.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "planner/hash.h"
-#include "planner/resolve.h"
+#include "kv/block_table.h"
+#include "planner/scratch.h"
 
 namespace attnplan {
 namespace {
@@ -51,16 +52,55 @@ void count(const attnplan_segment& s, attnplan_plan_header* h) {
   *totals.max_query_len = std::max(*totals.max_query_len, s.max_query_len);
 }
 
-}  // namespace
+// Extents with the pads that the graph adds, and what those pads look like.
+void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
+  const auto& segments = plan->parts->segments;
+  plan->padded_requests = plan->lanes->n;
+  plan->padded_rows = static_cast<int32_t>(plan->lanes->rows);
+  if (!state.config.graph.enabled) return;
+  plan->graph = choose_graph(state.config, step, *plan->lanes, state.kernels,
+                             plan->parts->routing.segments);
+  const Graph& graph = plan->graph;
+  plan->padded_rows = graph.rows;
+  if (graph.width > 0) {
+    const int32_t begin = segments.empty() ? 0 : segments.front().req_begin;
+    plan->padded_requests = std::max(plan->padded_requests, begin + graph.requests);
+    const bool full_width = std::any_of(
+        state.kernels.begin(), state.kernels.end(), [&](const Kernel& kernel) {
+          const bool runs = segments.empty()
+                                ? kernel.route == Route::kDecode
+                                : &kernel == &state.kernels[static_cast<size_t>(
+                                                 segments.front().kernel)];
+          return runs && kernel.pads == Pads::kFullWidth;
+        });
+    plan->pad_width = full_width ? graph.width : 0;
+  }
+  attnplan_plan_header& h = plan->header;
+  h.flags |= ATTNPLAN_PLAN_HAS_GRAPH;
+  h.graph_kind = static_cast<int32_t>(graph.kind);
+  h.graph_rows = graph.rows;
+  h.graph_requests = graph.requests;
+  h.graph_pad_rows = graph.pad_rows;
+  h.graph_pad_requests = graph.pad_requests;
+  h.graph_width = graph.width;
+}
 
-Plan assemble(const Planner::State& state, const Step& step, const RoutingInput& routing,
-              Ragged policy, Scratch::Buffers& buffers) {
-  const Lanes& lanes = *routing.lanes;
-  Plan plan;
-  plan.lanes = &lanes;
-  plan.parts = &buffers;
-  plan.sections = state.config.sections;
-  attnplan_plan_header& h = plan.header;
+int32_t page_table_width(const Planner::State& state, const Step& step, const Group& group) {
+  if ((state.config.sections >> ATTNPLAN_SECTION_PAGE_TABLE & 1) == 0) return 0;
+  const int64_t width = state.fixed_layout
+                            ? state.capacity.table_width
+                            : widest_row(group, step.num_reqs) * state.view->pages_per_block;
+  return static_cast<int32_t>(std::min<int64_t>(width, INT32_MAX));
+}
+
+uint8_t all_inexact_bits(const Lanes& lanes) {
+  uint8_t bits = 0;
+  for (int32_t i = 0; lanes.inexact != nullptr && i < lanes.n; ++i) bits |= lanes.inexact[i];
+  return bits;
+}
+
+void fill_segments(const Planner::State& state, const RoutingInput& routing,
+                   Scratch::Buffers& buffers, attnplan_plan_header* h) {
   buffers.segments.clear();
   buffers.refusals.clear();
   int32_t row = 0, list_begin = 0;
@@ -76,25 +116,44 @@ Plan assemble(const Planner::State& state, const Step& step, const RoutingInput&
                       &buffers.refusals);
     }
     s.refusal_end = static_cast<int32_t>(buffers.refusals.size());
-    count(s, &h);
+    count(s, h);
     buffers.segments.push_back(s);
   }
+}
+
+}  // namespace
+
+void assemble(const Planner::State& state, const Step& step, const Group& group,
+              const StepScan& scan, const RoutingInput& routing, const Resolution& resolution,
+              Scratch::Buffers& buffers, Plan* plan) {
+  const Lanes& lanes = scan.lanes;
+  plan->state = &state;
+  plan->step = &step;
+  plan->group = &group;
+  plan->lanes = &lanes;
+  plan->parts = &buffers;
+  plan->inexact = all_inexact_bits(lanes);
+  attnplan_plan_header& h = plan->header;
+  fill_segments(state, routing, buffers, &h);
   h.magic = ATTNPLAN_PLAN_MAGIC;
   h.major = ATTNPLAN_PLAN_MAJOR;
   h.minor = ATTNPLAN_PLAN_MINOR;
   h.header_bytes = sizeof h;
-  h.flags = lanes.order != nullptr ? ATTNPLAN_PLAN_SORTED : 0;
-  h.step_hash = hash_step(step, *state.isa);
+  if (lanes.order != nullptr) h.flags |= ATTNPLAN_PLAN_SORTED;
+  if (state.fixed_layout) h.flags |= ATTNPLAN_PLAN_FIXED_LAYOUT;
+  h.step_hash = scan.hash;
   h.planner_hash = state.hash;
   h.num_segments = static_cast<int32_t>(buffers.segments.size());
   h.num_reqs = lanes.n;
   h.num_rows = static_cast<int32_t>(lanes.rows);
   h.num_pads = lanes.n - h.num_decodes - h.num_extends - h.num_prefills;
-  h.ragged_policy = static_cast<int32_t>(policy);
+  h.ragged_policy = static_cast<int32_t>(resolution.policy);
   h.decode_req_begin = routing.parts.decode.begin;
   h.decode_req_end = routing.parts.decode.end;
   h.query_len_bound = lanes.query_bound;
-  return plan;
+  std::copy(std::begin(resolution.costs), std::end(resolution.costs), h.policy_costs);
+  h.page_table_width = page_table_width(state, step, group);
+  apply_graph(state, step, plan);
 }
 
 }  // namespace attnplan

@@ -16,7 +16,7 @@ bool all_lengths_exact(const Step& step, const Lengths& lengths) {
 }
 
 ScanResult scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                     int32_t max_seq_len, const Isa& isa, Scratch::Buffers& buffers) {
+                     const Isa& isa, Scratch::Buffers& buffers) {
   const auto n = static_cast<size_t>(step.num_reqs);
   const ScanInput in = {
       .n = step.num_reqs,
@@ -30,7 +30,6 @@ ScanResult scan_step(const Config& config, const Step& step, const Lengths& leng
       .decode_threshold = config.decode_threshold,
       .max_query_len = step.max_query_len > 0 && step.query_lens_exact ? step.max_query_len
                                                                         : INT32_MAX,
-      .max_seq_len = max_seq_len,
       .causal = config.mask == Mask::kCausal,
       .all_exact = all_lengths_exact(step, lengths),
       .target_phase = step.phase == Phase::kTarget,
@@ -70,8 +69,8 @@ VerifyRows verify_rows(const Config& config, const Step& step, const Lanes& lane
   return verify;
 }
 
-void classify_exactness(const Config& config, const Step& step, const int32_t* unclamped_seq_lens,
-                        Scratch::Buffers& buffers, Lanes* lanes) {
+void classify_exactness(const Config& config, const Step& step, Scratch::Buffers& buffers,
+                        Lanes* lanes) {
   const bool flagged = !step.query_lens_exact || !step.seq_lens_exact || step.seq_len_exact;
   if (!flagged || is_dummy_phase(step.phase)) return;
   uint8_t* inexact = buffers.inexact.fit(static_cast<size_t>(lanes->n));
@@ -89,8 +88,7 @@ void classify_exactness(const Config& config, const Step& step, const int32_t* u
       }
     }
     any |= bits;
-    const bool clamped = lanes->clamped && lanes->seq_lens[i] != unclamped_seq_lens[i];
-    inexact[i] = bits != 0 && clamped ? bits | kClamped : bits;
+    inexact[i] = bits;
   }
   if (any == 0) return;
   lanes->inexact = inexact;

@@ -15,9 +15,8 @@ inline bool is_dummy_phase(Phase phase) {
 // Both flags true and no seq_len_exact false for a live request: lengths must add up.
 bool all_lengths_exact(const Step& step, const Lengths& lengths);
 
-// Runs the scan. `max_seq_len`: what every row of the block table can hold, INT32_MAX if unknown.
 ScanResult scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                     int32_t max_seq_len, const Isa& isa, Scratch::Buffers& buffers);
+                     const Isa& isa, Scratch::Buffers& buffers);
 
 // True where rule 2 applies: the request is still prefilling, or was resumed after preemption.
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len);
@@ -34,9 +33,8 @@ struct VerifyRows {
 };
 VerifyRows verify_rows(const Config& config, const Step& step, const Lanes& lanes);
 
-// Sets lanes->inexact and lanes->query_bound; needs the other arrays. `unclamped_seq_lens` are those
-// of the step, where lanes->clamped.
-void classify_exactness(const Config& config, const Step& step, const int32_t* unclamped_seq_lens,
-                        Scratch::Buffers& buffers, Lanes* lanes);
+// Sets lanes->inexact and lanes->query_bound; needs the other arrays.
+void classify_exactness(const Config& config, const Step& step, Scratch::Buffers& buffers,
+                        Lanes* lanes);
 
 }  // namespace attnplan

@@ -1,5 +1,6 @@
 #include "planner/create.h"
 
+#include "attnplan_plan_format.h"
 #include "planner/hash.h"
 #include "planner/profiles.h"
 #include "planner/state.h"
@@ -67,10 +68,13 @@ Status check_contract(const Contract& c, Error* error) {
                 {"min_requests", c.min_requests},
                 {"max_requests", c.max_requests},
                 {"max_seq_len", c.max_seq_len},
-                {"tile_tokens", c.tile_tokens}};
+                {"tile_tokens", c.tile_tokens},
+                {"num_splits", c.num_splits}};
   for (const auto& bound : bounds) {
     if (bound.value < 0) return below(error, bound.name, bound.value, 0);
   }
+  if (c.query_tile < 1) return below(error, "query_tile", c.query_tile, 1);
+  if (c.kv_tile < 1) return below(error, "kv_tile", c.kv_tile, 1);
   return Status::kOk;
 }
 
@@ -92,6 +96,40 @@ Status resolve_profile(Config* config, std::pmr::memory_resource* memory, Error*
       return status;
     }
   }
+  return Status::kOk;
+}
+
+Status invalid(Error* error, const char* what, const char* why) {
+  return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0, "%s needs %s", what, why);
+}
+
+// What the sections need is there, and how large they can get.
+Status resolve_sections(Planner::State* state, Error* error) {
+  const Config& config = state->config;
+  const auto asked = [&config](int32_t id) { return (config.sections >> id & 1) != 0; };
+  constexpr uint64_t kKnown = ((uint64_t{1} << (ATTNPLAN_SECTION_LAUNCH + 1)) - 1) &
+                              ~((uint64_t{1} << ATTNPLAN_SECTION_QUERY_START_LOC) - 1);
+  if ((config.sections & ~kKnown) != 0) {
+    return error->set(Status::kUnimplemented, Code::kNone, -1,
+                      static_cast<int64_t>(config.sections), static_cast<int64_t>(kKnown),
+                      "sections asks for bits that are no section of this version");
+  }
+  const bool pages = asked(ATTNPLAN_SECTION_PAGE_INDPTR) || asked(ATTNPLAN_SECTION_PAGE_INDICES) ||
+                     asked(ATTNPLAN_SECTION_LAST_PAGE_LEN) || asked(ATTNPLAN_SECTION_PAGE_TABLE) ||
+                     asked(ATTNPLAN_SECTION_SLOTS);
+  if (pages && !state->view) return invalid(error, "a section of pages or slots", "kv_cache");
+  if (asked(ATTNPLAN_SECTION_LOCAL) && config.local_attention_chunk == 0) {
+    return invalid(error, "section local", "local_attention_chunk");
+  }
+  state->capacity =
+      capacity_of(config, state->view ? &*state->view : nullptr, state->kernels);
+  const char* missing = missing_limit(config);
+  if (config.section_layout == SectionLayout::kFixed && missing != nullptr) {
+    return invalid(error, "a fixed layout", missing);
+  }
+  const bool by_default =
+      config.section_layout == SectionLayout::kAuto && config.graph.enabled && !missing;
+  state->fixed_layout = config.section_layout == SectionLayout::kFixed || by_default;
   return Status::kOk;
 }
 
@@ -118,6 +156,7 @@ Status resolve_state(Planner::State* state, Error* error) {
   state->policy = config.ragged != Ragged::kDefault           ? config.ragged
                   : config.profile_ragged != Ragged::kDefault ? config.profile_ragged
                                                               : Ragged::kDemote;
+  if (const Status status = resolve_sections(state, error); status != Status::kOk) return status;
   state->isa = &best_isa();
   state->hash = hash_config(config, *state->isa);
   return Status::kOk;

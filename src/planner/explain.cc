@@ -84,7 +84,7 @@ class Replay {
     const Planner::State& state = planner.state();
     const Lengths lengths = resolve_lengths(step, *state.isa, buffers);
     const auto n = static_cast<size_t>(step.num_reqs);
-    scan_step(state.config, step, lengths, INT32_MAX, *state.isa, buffers);
+    scan_step(state.config, step, lengths, *state.isa, buffers);
     lanes_.n = step.num_reqs;
     lanes_.query_lens = lengths.query_lens;
     lanes_.context_lens = buffers.context_lens.fit(n);
@@ -92,11 +92,15 @@ class Replay {
     if (n > 0) seq_lens_.assign(lengths.seq_lens, lengths.seq_lens + n);
     for (const attnplan_warning& warning : plan.warnings) {
       const bool clamp = warning.code == static_cast<int32_t>(Code::kSeqLenClamped);
-      if (clamp) seq_lens_[static_cast<size_t>(warning.request)] = static_cast<int32_t>(warning.limit);
+      if (!clamp) continue;
+      const auto request = static_cast<size_t>(warning.request);
+      seq_lens_[request] = static_cast<int32_t>(warning.limit);
+      cut_.resize(n, 0);
+      cut_[request] = 1;
     }
+    if (!cut_.empty()) lanes_.cut = cut_.data();
     lanes_.seq_lens = seq_lens_.data();
-    lanes_.clamped = !plan.warnings.empty();
-    classify_exactness(state.config, step, lengths.seq_lens, buffers, &lanes_);
+    classify_exactness(state.config, step, buffers, &lanes_);
     if (!plan.order.empty()) permute(plan.order);
   }
 
@@ -116,10 +120,13 @@ class Replay {
     permute(order, &lanes_.seq_lens, &sorted_[1]);
     permute(order, &lanes_.context_lens, &sorted_[2]);
     permute(order, &lanes_.inexact, &sorted_inexact_);
+    permute(order, &lanes_.cut, &sorted_cut_);
     lanes_.order = order.data();
   }
 
   Scratch scratch_;
+  std::vector<uint8_t> cut_;
+  std::vector<uint8_t> sorted_cut_;
   Lanes lanes_;
   std::vector<int32_t> seq_lens_;
   std::array<std::vector<int32_t>, 3> sorted_;

@@ -60,7 +60,8 @@ void add(const Contract& c, Hasher* h) {
   h->optional(c.layouts);
   h->value(c.features);
   for (const int32_t v : {c.max_query_len, c.max_query_len_x_group, c.min_requests, c.max_requests,
-                          c.max_seq_len, c.tile_tokens, static_cast<int32_t>(c.context),
+                          c.max_seq_len, c.tile_tokens, c.query_tile, c.kv_tile,
+                          c.num_splits, static_cast<int32_t>(c.context),
                           static_cast<int32_t>(c.dtype_label), static_cast<int32_t>(c.pads),
                           static_cast<int32_t>(c.graph),
                           static_cast<int32_t>(c.offset_limit.unit)}) {

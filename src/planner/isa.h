@@ -19,7 +19,6 @@ struct ScanInput {
   const uint8_t* is_prefilling;
   int32_t decode_threshold;
   int32_t max_query_len;  // declared; INT32_MAX where absent
-  int32_t max_seq_len;    // what the block table can hold; INT32_MAX where unknown
   bool causal;
   bool all_exact;     // lengths must add up
   bool target_phase;  // drafts and resumed requests mean something
@@ -30,6 +29,7 @@ struct ScanInput {
 struct ScanResult {
   bool suspicious;        // some check of section "Validation" may fail: diagnose() says which
   int64_t rows;           // sum of query_lens
+  int32_t max_seq_len;    // of live requests
   int32_t first_live;     // n where there is none
   int32_t last_live;      // -1 where there is none
   int32_t first_prompt;   // first request of class extend or prefill; n where there is none

@@ -113,6 +113,9 @@ Kernel resolve_kernel(const Contract& contract, const Config& config, const KvVi
   kernel.min_requests = contract.min_requests;
   kernel.max_requests = or_max(contract.max_requests);
   kernel.max_seq_len = or_max(contract.max_seq_len);
+  kernel.query_tile = contract.query_tile;
+  kernel.kv_tile = contract.kv_tile;
+  kernel.num_splits = contract.num_splits;
   kernel.any_query_len = !contract.query_lens.has_value();
   if (contract.query_lens) {
     kernel.query_lens.assign(contract.query_lens->begin(), contract.query_lens->end());

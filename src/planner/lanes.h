@@ -9,8 +9,6 @@ namespace attnplan {
 inline constexpr uint8_t kQueryInexact = 1;    // a verify row count that the device decides
 inline constexpr uint8_t kSeqInexact = 2;      // the host seq_len is a bound
 inline constexpr uint8_t kContextInexact = 4;  // so is the context length
-inline constexpr uint8_t kInexact = kQueryInexact | kSeqInexact | kContextInexact;
-inline constexpr uint8_t kClamped = 8;  // beside one of these: seq_len was cut to the block table
 
 struct Lanes {
   int32_t n = 0;                          // requests, pads included
@@ -21,9 +19,10 @@ struct Lanes {
   const int32_t* classes = nullptr;       // [n] Route before kernels are chosen; kPad for pads
   const uint8_t* inexact = nullptr;       // [n] bits above; null where everything is exact
   const int32_t* order = nullptr;         // [n] plan position -> request of the step; null: the same
-  bool clamped = false;                   // a draft step's seq_lens were cut to the block table
+  const uint8_t* cut = nullptr;           // [n] 1: a draft step's seq_len was cut to its table row
   int32_t query_bound = 0;                // rows an inexact verify request may bring at most
 
+  bool is_cut(int32_t position) const { return cut != nullptr && cut[position] != 0; }
   int32_t input_request(int32_t position) const { return order ? order[position] : position; }
 };
 

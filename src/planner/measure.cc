@@ -21,7 +21,7 @@ void apply_inexactness(const Lanes& lanes, Range range, Facts* facts) {
       high = lanes.query_bound;
       seq_low = lanes.context_lens[i] + 1;
       seq_high = static_cast<int64_t>(lanes.context_lens[i]) + lanes.query_bound;
-      if (bits & kClamped) {
+      if (lanes.is_cut(i)) {
         seq_low = std::min(seq_low, lanes.seq_lens[i]);
         seq_high = std::min<int64_t>(seq_high, lanes.seq_lens[i]);
       }

@@ -67,11 +67,13 @@ void sort_lanes(const Config& config, Scratch::Buffers& buffers, Lanes* lanes, S
     *array = sorted;
     sorted += n;
   }
-  if (lanes->inexact != nullptr) {
-    uint8_t* inexact = buffers.sorted_inexact.fit(n);
-    for (size_t i = 0; i < n; ++i) inexact[i] = lanes->inexact[order[i]];
-    lanes->inexact = inexact;
-  }
+  const auto permute = [&](const uint8_t** array, uint8_t* copy) {
+    if (*array == nullptr) return;
+    for (size_t i = 0; i < n; ++i) copy[i] = (*array)[order[i]];
+    *array = copy;
+  };
+  permute(&lanes->inexact, buffers.sorted_inexact.fit(n));
+  permute(&lanes->cut, buffers.sorted_cut.fit(n));
   lanes->order = order;
   move_marks(*lanes, scan);
 }

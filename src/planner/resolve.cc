@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cost.h"
 #include "planner/measure.h"
 #include "planner/scratch.h"
 
@@ -86,10 +87,33 @@ class Failure {
 
 }  // namespace
 
-Status resolve(const RoutingInput& in, Ragged policy, Scratch::Buffers& buffers, Ragged* applied,
-               Error* error) {
+namespace {
+
+// The cheapest of the three policies by the cost model; the first of equals.
+Ragged cheapest(const Config& config, const RoutingInput& in, RoutingBuffers* routing,
+                int64_t* costs) {
+  constexpr Ragged kPolicies[] = {Ragged::kDemote, Ragged::kUniformPrefix, Ragged::kSplitRuns};
+  Ragged best = Ragged::kDemote;
+  int64_t least = -1;
+  for (int i = 0; i < 3; ++i) {
+    const bool ok = route(in, kPolicies[i], routing).ok;
+    costs[i] = ok ? predicted_nanoseconds(config, *in.kernels, routing->segments) : -1;
+    if (ok && (least < 0 || costs[i] < least)) {
+      least = costs[i];
+      best = kPolicies[i];
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Status resolve(const Config& config, const RoutingInput& in, Ragged policy,
+               Scratch::Buffers& buffers, Resolution* resolution, Error* error) {
   RoutingBuffers& routing = buffers.routing;
+  if (policy == Ragged::kAuto) policy = cheapest(config, in, &routing, resolution->costs);
   RoutingResult result = route(in, policy, &routing);
+  Ragged* applied = &resolution->policy;
   *applied = result.policy;
   if (result.ok) return Status::kOk;
   const bool retry = Failure(in, buffers).needs_exact_lengths() && policy != Ragged::kSplitRuns &&

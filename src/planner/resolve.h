@@ -8,10 +8,17 @@
 
 namespace attnplan {
 
+struct Resolution {
+  // In effect: kDefault where D is empty or was admitted whole.
+  Ragged policy = Ragged::kDefault;
+  // Under auto, nanoseconds of demote, uniform_prefix and split_runs; -1: cannot be routed.
+  int64_t costs[3] = {0, 0, 0};
+};
+
 // NO_ROUTE or NEED_EXACT_SEQ_LENS where requests are left without a kernel; then the refusals and
 // the requests are in the scratch's failed lists.
-Status resolve(const RoutingInput& in, Ragged policy, Scratch::Buffers& buffers, Ragged* applied,
-               Error* error);
+Status resolve(const Config& config, const RoutingInput& in, Ragged policy,
+               Scratch::Buffers& buffers, Resolution* resolution, Error* error);
 
 // The refusals that a segment carries, in profile order: those of kernels tried on exactly its
 // requests, and where it took in part of D, the decode kernels' of the whole D.

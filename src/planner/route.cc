@@ -42,9 +42,21 @@ class Router {
                        [wanted](const Kernel& kernel) { return kernel.route == wanted; });
   }
 
+  // Measured once per range and step, also for several planners and policies.
+  Facts facts_of(Range range) {
+    constexpr size_t kMostKnown = 8;
+    auto& known = buffers_.known_facts;
+    for (const KnownFacts& k : known) {
+      if (k.range == range) return k.facts;
+    }
+    const Facts facts = measure(lanes_, range, *in_.isa);
+    if (known.size() < kMostKnown) known.push_back({range, facts});
+    return facts;
+  }
+
   // The first kernel of the route that admits `range` gets it; the others' reasons are kept.
   bool try_route(Route wanted, Range range) {
-    const Facts facts = measure(lanes_, range, *in_.isa);
+    const Facts facts = facts_of(range);
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != wanted) continue;
       const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);
@@ -144,7 +156,9 @@ class Router {
       ++decodes;
       at = refused_begin = next_live(end, decode.end);
     }
-    return trim(lanes_, {refused_begin, decode.end});
+    const Range rest = trim(lanes_, {refused_begin, decode.end});
+    if (!rest.empty() && decodes < in_.max_segments) keep_refusals(Route::kDecode, rest);
+    return rest;
   }
 
   int32_t next_live(int32_t at, int32_t end) const {

@@ -10,6 +10,7 @@
 #include "attnplan/planner.h"
 #include "planner/lanes.h"
 #include "planner/route.h"
+#include "planner/work_list.h"
 #include "attnplan_plan_format.h"
 
 namespace attnplan {
@@ -54,16 +55,23 @@ struct Scratch::Buffers {
         context_lens(m),
         classes(m),
         clamped_seq_lens(m),
+        cut(m),
         inexact(m),
         order(m),
         sort_keys(m),
         sorted(m),
         sorted_inexact(m),
+        sorted_cut(m),
+        input_starts(m),
         routing(m),
         reasons_by_kernel(m),
         refusals(m),
         segments(m),
         warnings(m),
+        chunk_sets(m),
+        chunks(m),
+        work(m),
+        made_again(m),
         failed_refusals(m),
         failed_requests(m) {}
 
@@ -74,18 +82,25 @@ struct Scratch::Buffers {
   GrowArray<int32_t> context_lens;
   GrowArray<int32_t> classes;
   GrowArray<int32_t> clamped_seq_lens;
+  GrowArray<uint8_t> cut;
   GrowArray<uint8_t> inexact;
   // In plan order, where that differs.
   GrowArray<int32_t> order;
   GrowArray<uint64_t> sort_keys;
   GrowArray<int32_t> sorted;  // query_lens, seq_lens, context_lens, classes, one after the other
   GrowArray<uint8_t> sorted_inexact;
+  GrowArray<uint8_t> sorted_cut;
+  GrowArray<int32_t> input_starts;  // [n + 1] first row of each request in the step's order
   RoutingBuffers routing;
   std::pmr::vector<uint32_t> reasons_by_kernel;
   // What goes into the plan.
   std::pmr::vector<attnplan_refusal> refusals;
   std::pmr::vector<attnplan_segment> segments;
   std::pmr::vector<attnplan_warning> warnings;
+  std::pmr::vector<attnplan_chunk_set> chunk_sets;
+  std::pmr::vector<attnplan_chunk> chunks;
+  WorkList work;
+  GrowArray<std::byte> made_again;  // a plan to compare with
   std::pmr::vector<std::pair<int32_t, uint32_t>> failed_refusals;
   std::pmr::vector<int32_t> failed_requests;
 };

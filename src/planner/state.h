@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attnplan/planner.h"
+#include "planner/capacity.h"
 #include "planner/isa.h"
 #include "planner/kernel.h"
 
@@ -21,6 +22,8 @@ struct Planner::State {
   std::pmr::vector<Kernel> kernels;  // one per contract, in order of preference
   std::optional<KvView> view;
   Ragged policy = Ragged::kDemote;
+  bool fixed_layout = false;
+  Capacity capacity;
   const Isa* isa = nullptr;
   uint64_t hash = 0;  // of everything above that can change a plan
 };

@@ -3,21 +3,15 @@
 
 #include <cstddef>
 
-#include "attnplan/planner.h"
-#include "attnplan_plan_format.h"
-#include "planner/lanes.h"
-#include "planner/scratch.h"
+#include "planner/plan.h"
 
 namespace attnplan {
 
-struct Plan {
-  attnplan_plan_header header{};  // all but the sizes and the section table
-  const Lanes* lanes = nullptr;
-  const Scratch::Buffers* parts = nullptr;  // segments, refusals, warnings
-  uint64_t sections = 0;                    // bits 1 << ATTNPLAN_SECTION_*
-};
-
-// BUFFER_TOO_SMALL leaves `out` untouched; out == nullptr only asks for *bytes.
+// BUFFER_TOO_SMALL leaves `out` untouched, and so does CAPACITY_EXCEEDED (a section beyond a fixed
+// layout, or all of them beyond max_sections_bytes); out == nullptr only asks for *bytes.
 Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* bytes, Error* error);
+
+// Bytes of the largest plan within the planner's limits, of which none may be missing.
+size_t plan_bound(const Planner::State& state);
 
 }  // namespace attnplan

@@ -1,0 +1,137 @@
+// What extend requests fetch under a sliding window, and the virtual batches of chunked local
+// attention.
+#include <algorithm>
+#include <cstring>
+
+#include "planner/sections.h"
+
+namespace attnplan {
+namespace {
+
+struct Fetch {
+  int32_t start;
+  int32_t len;
+};
+
+// Tokens that the rows of the request at a plan position may see. Where the length is a bound, the
+// start is that of the lowest possible length, so that nothing is missed.
+Fetch window_of(const Plan& plan, int32_t i) {
+  const Config& config = plan.state->config;
+  if (plan.lanes->query_lens[i] == 0) return {0, 0};
+  const int32_t seq_len = plan.max_seq_len(i);
+  int64_t context = plan.context_in_cache(i);
+  if (plan.context_inexact(i)) {
+    const int32_t query_len = plan.lanes->query_lens[i];
+    const int64_t shortest = std::max<int64_t>(
+        query_len, int64_t{plan.lanes->seq_lens[i]} - (config.decode_threshold - 1));
+    context = shortest - query_len;
+  }
+  const int64_t start =
+      config.sliding_window > 0 ? std::max<int64_t>(0, context - config.sliding_window + 1) : 0;
+  return {static_cast<int32_t>(start), static_cast<int32_t>(std::max<int64_t>(0, seq_len - start))};
+}
+
+template <typename Visit>
+void for_each_extend(const Plan& plan, Visit visit) {
+  for (const attnplan_segment& segment : plan.parts->segments) {
+    if (segment.route != static_cast<int32_t>(Route::kExtend)) continue;
+    for (int32_t i = segment.req_begin; i < segment.req_end; ++i) visit(i);
+  }
+}
+
+attnplan_window window_totals(const Plan& plan) {
+  attnplan_window window{};
+  for_each_extend(plan, [&](int32_t i) {
+    const int32_t len = window_of(plan, i).len;
+    ++window.num_requests;
+    window.max_len = std::max(window.max_len, len);
+    window.total += len;
+  });
+  return window;
+}
+
+// Rows of one request, cut at multiples of the chunk.
+template <typename Visit>
+void cut_locally(const Plan& plan, int32_t i, Visit visit) {
+  const int64_t chunk = plan.state->config.local_attention_chunk;
+  const int64_t block_size = plan.state->view ? plan.state->config.kv_cache->block_size : 1;
+  int64_t begin = plan.context_in_cache(i);
+  const int64_t end = begin + plan.lanes->query_lens[i];
+  while (begin < end) {
+    const int64_t chunk_begin = begin / chunk * chunk;
+    const int64_t piece_end = std::min(end, chunk_begin + chunk);
+    // A draft step's clamp ends the sequence before its last rows.
+    const int64_t seen =
+        plan.lanes->is_cut(i) ? std::min<int64_t>(piece_end, plan.lanes->seq_lens[i]) : piece_end;
+    visit(attnplan_local_batch{static_cast<int32_t>(piece_end - begin),
+                               static_cast<int32_t>(std::max<int64_t>(seen - chunk_begin, 0)), i,
+                               static_cast<int32_t>(chunk_begin / block_size)});
+    begin = piece_end;
+  }
+}
+
+int64_t local_count(const Plan& plan) {
+  const int64_t chunk = plan.state->config.local_attention_chunk;
+  int64_t count = 0;
+  for (int32_t i = 0; i < plan.lanes->n; ++i) {
+    const int64_t rows = plan.lanes->query_lens[i];
+    if (rows == 0) continue;
+    const int64_t begin = plan.context_in_cache(i);
+    count += (begin + rows - 1) / chunk - begin / chunk + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+void describe_windows(const Plan* plan, const Planner::State& state, SectionList* list) {
+  const auto asked = [&state](int32_t id) { return (state.config.sections >> id & 1) != 0; };
+  const Capacity& c = state.capacity;
+  if (asked(ATTNPLAN_SECTION_WINDOW)) {
+    const uint8_t validity = plan && (plan->inexact & kSeqInexact) ? ATTNPLAN_VALIDITY_BOUND
+                                                                   : ATTNPLAN_VALIDITY_EXACT;
+    const int64_t requests = plan ? window_totals(*plan).num_requests : 0;
+    list->add_records<attnplan_window>(ATTNPLAN_SECTION_WINDOW, ATTNPLAN_TYPE_WINDOW, 1, 1);
+    list->last().validity = validity;
+    list->add_ints(ATTNPLAN_SECTION_WINDOW_START, ATTNPLAN_EXTENT_REQUESTS, validity, requests,
+                   requests, c.requests);
+    list->add_ints(ATTNPLAN_SECTION_WINDOW_CU_LEN, ATTNPLAN_EXTENT_REQUESTS, validity,
+                   requests + 1, requests + 1, c.requests + 1);
+  }
+  if (asked(ATTNPLAN_SECTION_LOCAL)) {
+    list->add_records<attnplan_local_batch>(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH,
+                                            plan ? local_count(*plan) : 0, c.local_batches);
+    list->last().validity = device_if(plan && (plan->inexact != 0));
+  }
+}
+
+void write_windows(const Plan& plan, const SectionSpec& spec, std::byte* bytes) {
+  auto* out = reinterpret_cast<int32_t*>(bytes);
+  switch (spec.id) {
+    case ATTNPLAN_SECTION_WINDOW: {
+      const attnplan_window window = window_totals(plan);
+      std::memcpy(bytes, &window, sizeof window);
+      return;
+    }
+    case ATTNPLAN_SECTION_WINDOW_START:
+      return for_each_extend(plan, [&](int32_t i) { *out++ = window_of(plan, i).start; });
+    case ATTNPLAN_SECTION_WINDOW_CU_LEN: {
+      int64_t sum = 0;
+      *out++ = 0;
+      return for_each_extend(plan, [&](int32_t i) {
+        sum += window_of(plan, i).len;
+        *out++ = static_cast<int32_t>(std::min<int64_t>(sum, INT32_MAX));
+      });
+    }
+    case ATTNPLAN_SECTION_LOCAL: {
+      auto* batch = reinterpret_cast<attnplan_local_batch*>(bytes);
+      for (int32_t i = 0; i < plan.lanes->n; ++i) {
+        if (plan.lanes->query_lens[i] == 0) continue;
+        cut_locally(plan, i, [&](const attnplan_local_batch& piece) { *batch++ = piece; });
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace attnplan

@@ -1,0 +1,17 @@
+// Judges a plan that came from an untrusted place, and a launch that needs no plan.
+#pragma once
+
+#include <cstddef>
+
+#include "attnplan/planner.h"
+
+namespace attnplan {
+
+// Magic, version, bounds, overlaps, segments. Every accessor is safe on a plan that passes.
+Status verify_structure(const void* plan, size_t plan_bytes, Error* error);
+
+// That it is this planner's plan of this step: hashes, and the bytes of a plan made again.
+Status verify_origin(const Planner& planner, Scratch* scratch, const Step& step,
+                     const Group& group, const void* plan, size_t plan_bytes, Error* error);
+
+}  // namespace attnplan
