@@ -85,13 +85,16 @@ namespace attnplan {
 template <typename Handle>
 Handle* create_handle(const attnplan_allocator* hooks) {
   HookResource memory(hooks);
-  void* place = memory.allocate(sizeof(Handle), alignof(Handle));
-  try {
-    return new (place) Handle(hooks);
-  } catch (...) {
-    memory.deallocate(place, sizeof(Handle), alignof(Handle));
-    throw;
-  }
+  struct Place {
+    ~Place() {
+      if (address != nullptr) memory.deallocate(address, sizeof(Handle), alignof(Handle));
+    }
+    HookResource& memory;
+    void* address;
+  } place{memory, memory.allocate(sizeof(Handle), alignof(Handle))};
+  auto* handle = new (place.address) Handle(hooks);
+  place.address = nullptr;
+  return handle;
 }
 
 template <typename Handle>

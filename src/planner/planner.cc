@@ -13,20 +13,17 @@ namespace attnplan {
 
 Status Planner::create(Config config, std::pmr::memory_resource* memory, Planner** planner,
                        Error* error) {
+  // Gives everything back where a step fails, by a status or for lack of memory.
+  struct Owner {
+    ~Owner() { destroy(planner); }
+    Planner* planner;
+  };
+  // Constructing a State moves the configuration and allocates nothing.
   void* place = memory->allocate(sizeof(State), alignof(State));
-  State* state;
-  try {
-    state = new (place) State(std::move(config), memory);
-  } catch (...) {
-    memory->deallocate(place, sizeof(State), alignof(State));
-    throw;
-  }
+  auto* state = new (place) State(std::move(config), memory);
+  Owner owner{&state->planner};
   const Status status = resolve_state(state, error);
-  if (status == Status::kOk) {
-    *planner = &state->planner;
-  } else {
-    destroy(&state->planner);
-  }
+  if (status == Status::kOk) *planner = std::exchange(owner.planner, nullptr);
   return status;
 }
 
