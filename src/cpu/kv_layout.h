@@ -49,8 +49,7 @@ struct KvLayout {
 };
 
 // The layout of `cache` holding heads of `shape`. `num_blocks` is what the storage holds, which a
-// layout of planes needs. A block stride of the cache counts where it is no smaller than the
-// block: a run at reduced head sizes passes a cache without one.
+// layout of planes needs. A block stride below what the block takes counts as none.
 // Packed with different head sizes: K and V pages are of one size, that of the longer rows.
 KvLayout make_layout(const attnplan_kv_cache& cache, const AttentionShape& shape,
                      int64_t num_blocks);

@@ -8,16 +8,11 @@
 namespace attnplan::cpu {
 namespace {
 
-// The configured cache, or plain rows; without its block stride where heads were capped, since
-// that stride counts whole heads.
+// The configured cache, or plain rows, in blocks of the table.
 attnplan_kv_cache cache_of(const ExecutorInput& in) {
   attnplan_kv_cache cache = ATTNPLAN_KV_CACHE_INIT;
   if (in.config.kv_cache != nullptr) cache = *in.config.kv_cache;
   cache.block_size = in.table.block_size;
-  const AttentionShape whole = full_shape(in.config);
-  if (whole.head_size != in.shape.head_size || whole.num_kv_heads != in.shape.num_kv_heads) {
-    cache.block_stride = 0;
-  }
   return cache;
 }
 

@@ -228,6 +228,7 @@ const char* describe(Kind kind) {
 }
 
 uint32_t Tree::find(uint32_t node, std::string_view key) const {
+  if (nodes[node].kind != Kind::kObject) return 0;
   const uint32_t end = nodes[node].next;
   for (uint32_t at = node + 1; at + 1 < end; at = nodes[at + 1].next) {
     if (string(at) == key) return at + 1;

@@ -49,7 +49,7 @@ struct Tree {
     return std::string_view(strings).substr(static_cast<size_t>(nodes[node].integer),
                                             nodes[node].size);
   }
-  // Value of `key` in object `node`, or 0 (the root is no member).
+  // Value of `key` in `node`, or 0 (the root is no member): it has none, or is no object.
   uint32_t find(uint32_t node, std::string_view key) const;
 };
 

@@ -39,6 +39,7 @@ void read_contract_flag(Reader& reader, const Place& place, ContractTarget& targ
 }
 
 void read_contract_name(Reader& reader, const Place& place, ContractTarget& target) {
+  if (reader.string(place).empty()) reader.fail(place, "is empty, expected a name");
   target.contract.name = target.batch.keep(reader.c_string(place));
 }
 

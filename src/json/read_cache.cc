@@ -40,7 +40,7 @@ constexpr Field<BlockTable> kTableFields[] = {
     {"columns",
      [](Reader& reader, const Place& place, BlockTable& table) {
        table.has_columns = true;
-       table.columns = reader.int32(place);
+       table.columns = reader.count(place);
      }},
     {"rows",
      [](Reader& reader, const Place& place, BlockTable& table) {

@@ -165,6 +165,13 @@ int32_t Reader::cache_int32(const Place& place) {
   return 0;
 }
 
+int32_t Reader::count(const Place& place) {
+  const int32_t value = int32(place);
+  if (value >= 0) return value;
+  range_fault(scalar_fault_, place, value, 0, "it must be at least 0");
+  return 0;
+}
+
 int32_t Reader::positive(const Place& place) {
   const int32_t value = int32(place);
   if (value == 0 && !error_ && node(place).integer == 0) {

@@ -59,6 +59,8 @@ class Reader {
   int32_t int32(const Place& place);
   // The same for the cache description, whose errors come before all others.
   int32_t cache_int32(const Place& place);
+  // A count that may be zero: negative ones become the fault, and 0.
+  int32_t count(const Place& place);
   // A count that has a default and may not be zero: the fault, and 0.
   int32_t positive(const Place& place);
   int32_t word(const Place& place, std::span<const Word> words);
@@ -105,7 +107,7 @@ class Reader {
   }
 
   bool has(const Place& place, std::string_view key) const {
-    return node(place).kind == Kind::kObject && tree_.find(place.node, key) != 0;
+    return tree_.find(place.node, key) != 0;
   }
   void require(const Place& place, std::string_view key);
   Place member(const Place& place, std::string_view key) const {

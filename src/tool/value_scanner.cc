@@ -69,7 +69,7 @@ ValueScanner::State ValueScanner::scan(std::string_view text) {
   while (at_ < text.size()) {
     const char c = text[at_];
     if (in_string_) {
-      if (!escaped_ && static_cast<unsigned char>(c) < 0x20) return ++at_, State::kBroken;
+      if (static_cast<unsigned char>(c) < 0x20) return State::kBroken;
       if (!escaped_ && c == '"') {
         in_string_ = false;
         const bool key = expect_ == Expect::kKey || expect_ == Expect::kKeyOrEnd;
@@ -84,7 +84,10 @@ ValueScanner::State ValueScanner::scan(std::string_view text) {
         after_value();
         if (complete_) return State::kComplete;
       }
-      if (!is_blank(c) && !step(c)) return ++at_, State::kBroken;
+      if (!is_blank(c) && !step(c)) {
+        ++at_;
+        return State::kBroken;
+      }
     }
     ++at_;
     if (complete_) return State::kComplete;

@@ -12,7 +12,8 @@ class ValueScanner {
   enum class State {
     kOpen,      // more text is needed
     kComplete,  // end() is one past the value
-    kBroken,    // no text can complete it; end() is one past the byte that made it so
+    kBroken,    // no text can complete it; end() is behind the byte that made it so, but in front
+                // of a line break inside a string, which may start the next document
   };
 
   // Continues with the bytes of `text` behind those already seen; earlier bytes are not read again.

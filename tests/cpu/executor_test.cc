@@ -237,6 +237,13 @@ TEST(Executor, RowsThatAFullGraphAddsComeOutAsZeros) {
   const RunReport wrong = run_plan(config_of(4, 2, 16), batch, short_graph);
   EXPECT_FALSE(wrong.ok);
   EXPECT_TRUE(std::isinf(wrong.max_error));
+
+  PlanBuilder twice = one_segment(batch, ATTNPLAN_ROUTE_DECODE, 4);
+  twice.full_graph(16, 4, 4).segment(ATTNPLAN_ROUTE_DECODE, 2, 2, 8, 8, 4);
+  const RunReport rewritten = run_plan(config_of(4, 2, 16), batch, twice);
+  EXPECT_EQ(rewritten.rows_written, 8);
+  EXPECT_EQ(rewritten.rows_rewritten, 8);  // the rows of the graph
+  EXPECT_FALSE(rewritten.ok);
 }
 
 TEST(Executor, DraftRowsBehindTheBlockTableAreZeros) {
@@ -327,6 +334,14 @@ TEST(Executor, SectionsOfThePlanAreWhatKernelsRead) {
     PlanBuilder shorter = one_segment(batch, ATTNPLAN_ROUTE_EXTEND);
     shorter.ints(ATTNPLAN_SECTION_SEQ_LENS, lengths);
     EXPECT_FALSE(run_plan(config_of(4, 2, 16), batch, shorter).ok);
+  }
+
+  attnplan_config full = config_of(4, 2, 16);  // whose rows see as far as the lengths say
+  full.mask = ATTNPLAN_MASK_FULL;
+  for (const auto& [length, ok] : {std::pair{40, true}, {41, false}, {2'000'000'000, false}}) {
+    PlanBuilder plan = one_segment(batch, ATTNPLAN_ROUTE_EXTEND);
+    plan.ints(ATTNPLAN_SECTION_SEQ_LENS, {30, length});
+    EXPECT_EQ(run_plan(full, batch, plan).ok, ok) << length;
   }
 }
 

@@ -150,6 +150,19 @@ TEST(ForcedPlan, RowsWrittenTwiceAreCountedThoughTheirValuesAreRight) {
   EXPECT_LE(report.max_error, 1e-9);
 }
 
+TEST(ForcedPlan, WritesAstrayAreCountedThoughEveryRowIsRight) {
+  const Batch batch{{4, 4}, {50, 60}};
+  PlanBuilder plan(2, 8);
+  plan.segment(ATTNPLAN_ROUTE_DECODE, 0, 2, 0, 4,
+               4);  // claims a request that lies outside its rows
+  plan.segment(ATTNPLAN_ROUTE_DECODE, 1, 2, 4, 8, 4);
+  const RunReport report = run_plan(batch, plan);
+  EXPECT_EQ(report.rows_written, 8);
+  EXPECT_LE(report.max_error, 1e-9);
+  EXPECT_EQ(report.rows_out_of_range, 4);
+  EXPECT_FALSE(report.ok);
+}
+
 // One wrong number in an otherwise right plan, at full size and under the caps of a quick run.
 TEST(ForcedPlan, EverySlipOfOneShows) {
   Batch batch;

@@ -12,6 +12,7 @@
 #include "attnplan.h"
 #include "cpu/run.h"
 #include "json/batch_document.h"
+#include "json/session.h"
 
 namespace attnplan::cpu {
 namespace {
@@ -163,6 +164,30 @@ TEST_P(Trace, SectionsOfThePlansGiveTheRightAnswers) {
 INSTANTIATE_TEST_SUITE_P(, Trace,
                          testing::Values("traces/conversation_eagle3.jsonl",
                                          "traces/code_plain.jsonl"));
+
+// The case files too: whatever of them is planned must come out right.
+TEST(RealPlan, OfEveryCaseThatIsPlanned) {
+  json::Session session;
+  int executed = 0;
+  for (const char* file : {"routing", "sections", "graph", "kv_cache", "errors"}) {
+    const std::string name = std::string("cases/") + file + ".jsonl";
+    std::ifstream lines(std::string(ATTNPLAN_TEST_DATA) + "/" + name);
+    for (std::string line; std::getline(lines, line);) {
+      json::BatchDocument batch;
+      if (json::parse_batch(line, {name, 1, 1}, "", batch).has_value()) continue;
+      const json::Outcome outcome = session.plan(batch);
+      if (!outcome.planned()) continue;
+      RunOptions options = RunOptions::quick();
+      options.max_rows = 100;
+      const RunReport report = run(batch.config(), batch.step(), &batch.group(),
+                                   outcome.plan.data(), outcome.plan.size(), options);
+      EXPECT_TRUE(report.ok) << batch.name() << ": " << report.problem << " error "
+                             << report.max_error << " row " << report.worst_row;
+      ++executed;
+    }
+  }
+  EXPECT_GE(executed, 55);  // of 105 cases; most of the others are refused, which is their point
+}
 
 // The batches of the forced plans, planned for real.
 TEST(RealPlan, OfTheBatchesThatAnAssumedWidthGetsWrong) {

@@ -75,12 +75,15 @@ using oracle::BatchStructs;
 struct CountingAllocator {
   int64_t allocations = 0;
   int64_t live_bytes = 0;
+  int64_t supply = INT64_MAX;  // allocations that still succeed
   attnplan_allocator hooks{};
 
   CountingAllocator() {
     hooks.context = this;
     hooks.allocate = [](void* context, size_t bytes, size_t alignment) {
       auto* self = static_cast<CountingAllocator*>(context);
+      if (self->supply == 0) return static_cast<void*>(nullptr);
+      --self->supply;
       ++self->allocations;
       self->live_bytes += static_cast<int64_t>(bytes);
       return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -165,6 +168,41 @@ TEST(Allocation, OnlyTheCallersHooksAreUsedAndNotInSteadyState) {
     EXPECT_EQ(counting.allocations, before);
   }
   EXPECT_EQ(counting.live_bytes, 0) << "something was not given back";
+}
+
+// A planner, a scratch and a plan where only the first `supply` allocations succeed.
+attnplan_status plan_with(int64_t supply, const Batch& batch, CountingAllocator* counting) {
+  counting->supply = supply;
+  BatchStructs structs(batch);
+  structs.mutable_config()->allocator = &counting->hooks;
+  Error error;
+  const Planner planner = create_planner(structs.config(), &error);
+  if (!planner) return error.raw().status;
+  attnplan_scratch* raw = nullptr;
+  attnplan_status status = attnplan_scratch_create(&counting->hooks, &raw, nullptr);
+  if (status != ATTNPLAN_OK) return status;
+  const Scratch scratch(raw);
+  size_t bytes = 0;
+  Buffer plan(1 << 20);
+  return attnplan_plan_build(planner.get(), scratch.get(), &structs.step(), structs.group(),
+                             plan.data(), plan.size(), &bytes, nullptr);
+}
+
+TEST(Allocation, EveryFailedAllocationIsReportedAndNothingStaysBehind) {
+  int planned = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const Batch batch = generate_batch(seed);
+    CountingAllocator unlimited;
+    if (plan_with(INT64_MAX, batch, &unlimited) != ATTNPLAN_OK) continue;
+    ++planned;
+    for (int64_t supply = 0; supply < unlimited.allocations; ++supply) {
+      CountingAllocator limited;
+      EXPECT_EQ(plan_with(supply, batch, &limited), ATTNPLAN_OUT_OF_MEMORY)
+          << "seed " << seed << ", " << supply << " allocations";
+      ASSERT_EQ(limited.live_bytes, 0) << "seed " << seed << ", " << supply << " allocations";
+    }
+  }
+  EXPECT_GT(planned, 50);
 }
 
 }  // namespace

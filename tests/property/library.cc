@@ -4,11 +4,11 @@
 
 namespace attnplan::property {
 
-Buffer::Buffer(size_t bytes)
-    : bytes_(bytes),
-      memory_(static_cast<uint8_t*>(
-          std::aligned_alloc(ATTNPLAN_PLAN_ALIGNMENT, (bytes + 127) / 64 * 64))) {
-  std::memset(memory_.get(), kFill, bytes);
+Buffer::Buffer(size_t bytes) : bytes_(bytes) {
+  void* pointer = nullptr;
+  if (posix_memalign(&pointer, ATTNPLAN_PLAN_ALIGNMENT, bytes) != 0) std::abort();
+  memory_.reset(static_cast<uint8_t*>(pointer));
+  std::memset(pointer, kFill, bytes);
 }
 
 bool Buffer::untouched() const {

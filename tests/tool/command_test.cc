@@ -1,0 +1,210 @@
+// The command line: exit statuses, inputs, forms of the answer.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tool_process.h"
+
+namespace attnplan::test {
+namespace {
+
+const std::string kGood =
+    R"({"name": "good", "backend": "aiter_mha", "decode_threshold": 4, "query_lens": [4, 4], "seq_lens": [9, 9]})";
+const std::string kRefused =
+    R"({"name": "refused", "backend": "aiter_mha", "query_lens": [4], "seq_lens": [3]})";
+const std::string kBad = R"({"name": "bad", "backend": "aiter_mha", "query_lens": [4]})";
+const std::string kTrace = std::string(ATTNPLAN_TEST_DATA) + "/traces/conversation_eagle3.jsonl";
+
+std::vector<std::string> names_of(const std::string& answers) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(answers)) {
+    names.push_back(nlohmann::json::parse(line).at("name"));
+  }
+  return names;
+}
+using Names = std::vector<std::string>;
+
+TEST(Plan, ExitStatusIsThatOfTheWorstDocument) {
+  EXPECT_EQ(run_tool({"plan", "-"}, kGood).status, 0);
+  EXPECT_EQ(run_tool({"plan", "-"}, kRefused).status, 1);
+  EXPECT_EQ(run_tool({"plan", "-"}, kBad).status, 2);
+  EXPECT_EQ(run_tool({"plan", "-"}, kGood + kRefused + kGood).status, 1);
+  EXPECT_EQ(run_tool({"plan", "-"}, kBad + kRefused + kGood).status, 2);
+  EXPECT_EQ(run_tool({"plan", "-"}, "").status, 0);
+}
+
+TEST(Plan, EveryDocumentIsAnsweredInOrderOneLineEach) {
+  const ToolResult result = run_tool({"plan", "-"}, kGood + kBad + "\n" + kRefused + kGood);
+  EXPECT_EQ(names_of(result.out), (Names{"good", "bad", "refused", "good"}));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Plan, SeveralFilesAndStandardInput) {
+  const TemporaryFile lines("a.jsonl", kGood + "\n" + kRefused + "\n");
+  const TemporaryFile value("b.json", "\n" + kBad + "\n");
+  const ToolResult result = run_tool({"plan", lines.path(), "-", value.path()}, kGood);
+  EXPECT_EQ(names_of(result.out), (Names{"good", "refused", "good", "bad"}));
+  EXPECT_EQ(result.status, 2);
+}
+
+TEST(Plan, AFileThatCannotBeReadDoesNotStopTheOthers) {
+  const TemporaryFile lines("a.jsonl", kGood + "\n");
+  const ToolResult result =
+      run_tool({"plan", "/nowhere/x.jsonl", lines.path(), ATTNPLAN_TEST_DATA});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(names_of(result.out), Names{"good"});
+  EXPECT_EQ(result.err,
+            "attnplan: cannot read /nowhere/x.jsonl: No such file or directory\n"
+            "attnplan: cannot read " ATTNPLAN_TEST_DATA ": Is a directory\n");
+}
+
+TEST(Plan, BackendIsForDocumentsThatNameNone) {
+  const std::string open = R"({"name": "open", "query_lens": [1], "seq_lens": [5]})";
+  const ToolResult without = run_tool({"plan", "-"}, open);
+  EXPECT_EQ(without.status, 2);
+  const ToolResult with = run_tool({"plan", "--backend", "minimax_m3_sparse", "-"}, open + kGood);
+  EXPECT_EQ(with.status, 0);
+  const auto lines = lines_of(with.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_NE(lines[0].find("m3_decode"), std::string::npos);
+  EXPECT_NE(lines[1].find("pa_decode_gluon"), std::string::npos);
+}
+
+TEST(Plan, PlannersAreKeptOnlyForEqualConfigurations) {
+  const std::string open = R"({"query_lens": [4], "seq_lens": [9]})";
+  const std::string wide = R"({"decode_threshold": 4, "query_lens": [4], "seq_lens": [9]})";
+  const ToolResult result = run_tool({"plan", "--backend", "aiter_mha", "-"}, open + wide + open);
+  const auto lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], lines[2]);
+  EXPECT_NE(lines[0].find("\"routes\":[\"extend\"]"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find("\"routes\":[\"decode\"]"), std::string::npos) << lines[1];
+}
+
+TEST(Plan, PrettyHasTheSameContent) {
+  const ToolResult compact = run_tool({"plan", "-"}, kGood);
+  const ToolResult pretty = run_tool({"plan", "--pretty", "-"}, kGood);
+  EXPECT_EQ(nlohmann::ordered_json::parse(pretty.out), nlohmann::ordered_json::parse(compact.out));
+  EXPECT_GT(lines_of(pretty.out).size(), 10u);
+  for (const std::string& line : lines_of(pretty.out)) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(Plan, KeysComeAsDocumented) {
+  const ToolResult result = run_tool({"plan", "-"}, R"({"name": "n", "backend": "aiter_mha",
+      "query_lens": [1, 5], "seq_lens": [5, 5], "kv_cache": {"num_blocks": 9, "block_size": 16},
+      "options": {"order": "sort", "sections": ["seq_lens"]}})");
+  const auto plan = nlohmann::ordered_json::parse(result.out);
+  Names keys;
+  for (const auto& [key, value] : plan.items()) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (Names{"name", "error", "routes", "order", "segments", "num_decodes", "num_extends",
+                   "num_prefills", "num_pads", "num_decode_tokens", "num_extend_tokens",
+                   "num_prefill_tokens", "max_query_len", "ragged_policy", "warnings", "kv_view",
+                   "hash", "sections"}));
+  keys.clear();
+  for (const auto& [key, value] : plan.at("segments").at(0).items()) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (Names{"route", "kernel", "req_begin", "req_end", "row_begin", "row_end", "width",
+                   "max_query_len", "min_query_len", "max_seq_len", "min_seq_len", "sum_seq_lens",
+                   "max_context_len", "min_context_len", "sum_context_lens", "exact_query_lens",
+                   "exact_seq_lens", "page_size", "label", "reasons"}));
+  EXPECT_EQ(plan.at("hash").get<std::string>().find_first_not_of("0123456789abcdef"),
+            std::string::npos);
+  EXPECT_EQ(plan.at("hash").get<std::string>().size(), 32u);
+}
+
+TEST(Plan, ErrorsCarryTheReasonsInProfileOrder) {
+  const ToolResult result = run_tool({"plan", "-"}, R"({"backend": "aiter_mha",
+      "query_lens": [8, 5], "seq_lens": [108, 105], "decode_threshold": 9,
+      "seq_lens_exact": false})");
+  const auto error = nlohmann::json::parse(result.out).at("error");
+  EXPECT_EQ(error.at("code"), "NEED_EXACT_SEQ_LENS");
+  EXPECT_EQ(error.at("reasons"),
+            (Names{"pa_decode_gluon: RAGGED", "pa_decode_gluon: WIDTH_UNSUPPORTED",
+                   "pa_decode_gluon: GROUP_TOO_WIDE", "gather_varlen_merge: SEQ_LENS_NOT_EXACT",
+                   "varlen_causal: CONTEXT_UNSUPPORTED"}));
+  EXPECT_EQ(error.at("requests"), (std::vector<int>{0, 1}));
+}
+
+TEST(Plan, AClosedPipeEndsItQuietly) {
+  const ToolResult result = interrupt_tool({"plan", "--backend", "aiter_mha", kTrace, kTrace}, 100);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.status, 0);
+}
+
+TEST(Arguments, UnusableOnesExitWithTwo) {
+  const std::vector<std::vector<std::string>> all = {
+      {}, {"plan"}, {"frobnicate"}, {"plan", "--frobnicate", "-"}, {"plan", "--backend", "vllm", "-"},
+      {"plan", "--pretty", "--explain", "-"}, {"run", "--seed", "x", "-"}, {"demo"},
+      {"demo", "--data", "/nowhere"}, {"run", "--max-rows", "-1", "-"}};
+  for (const auto& arguments : all) {
+    const ToolResult result = run_tool(arguments);
+    EXPECT_EQ(result.status, 2) << (arguments.empty() ? "" : arguments.back());
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err, "");
+  }
+}
+
+TEST(Arguments, HelpShowsExamples) {
+  const ToolResult help = run_tool({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* const word : {"plan", "run", "bench", "demo", "Examples:", "--explain"}) {
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(run_tool({"plan", "--help"}).status, 0);
+  EXPECT_EQ(run_tool({"--version"}).out.substr(0, 9), "attnplan ");
+}
+
+TEST(Run, PrintsThePlanAndTheLargestError) {
+  const ToolResult result = run_tool({"run", "--quick", "-"}, kGood + kRefused);
+  EXPECT_EQ(result.status, 1);
+  const auto lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 2u);
+  const auto good = nlohmann::json::parse(lines[0]);
+  EXPECT_EQ(good.at("routes").size(), 2u);
+  const auto& run = good.at("run");
+  EXPECT_EQ(run.at("ok"), true);
+  EXPECT_EQ(run.at("rows"), 8);
+  EXPECT_EQ(run.at("rows_written"), 8);
+  EXPECT_LT(run.at("max_error").get<double>(), 1e-9);
+  EXPECT_GT(run.at("max_error").get<double>(), 0);
+  EXPECT_FALSE(nlohmann::json::parse(lines[1]).contains("run"));
+}
+
+TEST(Run, ExplainsForAPerson) {
+  const ToolResult result = run_tool({"run", "--quick", "--explain", "-"}, kGood);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.out.find("pa_decode_gluon"), std::string::npos);
+  EXPECT_NE(result.out.find("executed 8 of 8 rows over up to 9 tokens: largest error "),
+            std::string::npos)
+      << result.out;
+}
+
+TEST(Run, OtherSeedsGiveOtherErrors) {
+  const auto error_of = [](const char* seed) {
+    const ToolResult result = run_tool({"run", "--seed", seed, "-"}, kGood);
+    return nlohmann::json::parse(result.out).at("run").at("max_error").get<double>();
+  };
+  EXPECT_EQ(error_of("7"), error_of("7"));
+  EXPECT_NE(error_of("7"), error_of("8"));
+}
+
+TEST(Demo, ShowsEveryScenario) {
+  const ToolResult result = run_tool({"demo", "--data", ATTNPLAN_TEST_DATA});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  for (const char* const text :
+       {"(a) ", "(b) ", "(c) ", "(d) ", "(e) ", "m3_prefill", "200 verify steps", "200 draft steps",
+        "pa_decode_gluon: RAGGED", "ns a step", "largest error",
+        "pa_decode_gluon refused: RAGGED, request 30 has 1 row, request 0 has 4"}) {
+    EXPECT_NE(result.out.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(result.out.find("WRONG"), std::string::npos);
+  EXPECT_EQ(result.out.find('\r'), std::string::npos) << "a progress bar that is on no terminal";
+}
+
+}  // namespace
+}  // namespace attnplan::test

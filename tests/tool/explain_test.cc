@@ -1,0 +1,205 @@
+// --explain: what a person reads at three in the morning.
+#include "tool/explain_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "json/batch_document.h"
+#include "json/session.h"
+#include "tool_process.h"
+
+namespace attnplan::tool {
+namespace {
+
+std::string explanation(const std::string& text) {
+  json::BatchDocument batch;
+  const auto problem = json::parse_batch(text, {"t.json", 1, 1}, "", batch);
+  json::Session session;
+  std::string out;
+  append_explanation(batch, problem ? json::outcome_of(*problem) : session.plan(batch), out);
+  for (const std::string& line : test::lines_of(out)) EXPECT_LE(line.size(), 100u) << line;
+  return out;
+}
+
+TEST(Explain, VerifyStepWithOneNewcomer) {
+  const test::ToolResult all = test::run_tool(
+      {"plan", "--explain", std::string(ATTNPLAN_TEST_DATA) + "/cases/routing.jsonl"});
+  EXPECT_EQ(all.status, 0);
+  const std::string golden =
+      "# verify step, one newcomer without drafts: 121 rows\n"
+      "31 requests, 121 rows; decode threshold 4\n"
+      "no decode kernel takes requests 0-30 as a whole: policy demote keeps none as decodes\n"
+      "route   kernel               requests   rows          width  max query  max seq\n"
+      "extend  gather_varlen_merge  0-30 (31)  0-120 (121)  ragged          4     1004\n"
+      "        pa_decode_gluon refused: RAGGED, request 30 has 1 row, request 0 has 4\n"
+      "\n";
+  EXPECT_EQ(all.out.substr(0, golden.size()), golden);
+}
+
+TEST(Explain, SortedPlansNameTheRequestsOfTheStep) {
+  EXPECT_EQ(explanation(R"({"name": "sorted", "backend": "aiter_mha", "decode_threshold": 4,
+      "query_lens": [1, 4, 0, 4], "seq_lens": [900, 304, 0, 404], "options": {"order": "sort"}})"),
+            "# sorted\n"
+            "4 requests, 9 rows, 1 pad; decode threshold 4\n"
+            "sorted: positions 0, 1, ... are requests 1, 3, 0, 2\n"
+            "no decode kernel takes positions 0-2 as a whole: policy demote keeps none as decodes\n"
+            "route   kernel               positions  rows      width  max query  max seq\n"
+            "extend  gather_varlen_merge  0-2 (3)    0-8 (9)  ragged          4      900\n"
+            "        pa_decode_gluon refused: RAGGED, request 0 has 1 row, request 1 has 4\n"
+            "\n");
+}
+
+TEST(Explain, BoundsAreMarkedAndTheCacheIsShown) {
+  EXPECT_EQ(explanation(R"({"backend": {"name": "c", "kernels": [
+      {"name": "d", "route": "decode"}, {"name": "e", "route": "extend"}]},
+      "kv_cache": {"num_blocks": 64, "block_size": 32, "cache_dtype": "fp8"},
+      "decode_threshold": 4, "query_lens": [3, 3, 237], "seq_lens": [103, 103, 301],
+      "query_lens_exact": false})"),
+            "3 requests, 243 rows; decode threshold 4\n"
+            "route   kernel  requests  rows          width  max query  max seq  page   dtype\n"
+            "decode  d       0-1 (2)   0-5 (6)      device       <= 4   <= 104    32  e4m3fn\n"
+            "extend  e       2 (1)     6-242 (237)     237        237      301    32  e4m3fn\n"
+            "\n");
+}
+
+TEST(Explain, ErrorsListTheKernelsThatWereTried) {
+  EXPECT_EQ(explanation(R"({"name": "odd block", "backend": "minimax_m3_sparse", "query_lens": [1, 1],
+      "seq_lens": [20, 30], "kv_cache": {"num_blocks": 64, "block_size": 16}})"),
+            "# odd block\n"
+            "error NO_ROUTE: no kernel of the profile takes 2 requests, the first is 0\n"
+            "  m3_decode refused: BLOCK_SIZE_UNSUPPORTED\n"
+            "  m3_prefill refused: BLOCK_SIZE_UNSUPPORTED\n"
+            "  requests: 0, 1\n"
+            "\n");
+}
+
+// One reason, the contract and batch that give it, and the sentence that says what was in the way.
+struct Witness {
+  const char* reason;
+  const char* contract;  // members of a decode kernel's contract
+  const char* batch;     // members of the document
+  const char* sentence;
+};
+
+constexpr Witness kWitnesses[] = {
+    {"RAGGED", R"("uniform": true)", R"("query_lens": [4, 4, 2], "seq_lens": [9, 9, 9])",
+     "request 2 has 2 rows, request 0 has 4"},
+    {"INTERIOR_PAD", R"("uniform": true)", R"("query_lens": [4, 4, 0, 4], "seq_lens": [9, 9, 0, 9])",
+     "request 2 is a pad between live requests"},
+    {"QUERY_LENS_NOT_EXACT", R"("uniform": true)",
+     R"("query_lens": [4, 3], "seq_lens": [9, 9], "query_lens_exact": false)",
+     "request 0 has 1 to 4 rows, the device decides"},
+    {"WIDTH_UNSUPPORTED", R"("max_query_len": 2)", R"("query_lens": [2, 1, 4], "seq_lens": [9, 9, 9])",
+     "request 2 has 4 rows, limit 2"},
+    {"WIDTH_UNSUPPORTED", R"("query_lens": [1, 2, 4])",
+     R"("query_lens": [2, 1, 3], "seq_lens": [9, 9, 9])", "request 2 has 3 rows, admitted: 1, 2, 4"},
+    {"WIDTH_UNSUPPORTED", R"("query_lens": [1, 2, 4])",
+     R"("query_lens": [4, 4], "seq_lens": [9, 9], "query_lens_exact": false)",
+     "request 0 may have 3 rows, admitted: 1, 2, 4"},
+    {"WIDTH_UNSUPPORTED", R"("max_query_len": 3)",
+     R"("query_lens": [2, 4], "seq_lens": [9, 9], "query_lens_exact": false)",
+     "request 0 may have 4 rows, limit 3"},
+    {"GROUP_TOO_WIDE", R"("max_query_len_x_group": 32)",
+     R"("query_lens": [1, 3], "seq_lens": [9, 9])", "request 1 has 3 rows x group of 16 = 48, limit 32"},
+    {"GROUP_UNSUPPORTED", R"("groups": [1, 8])", R"("query_lens": [1], "seq_lens": [9])",
+     "16 query heads per KV head, admitted: 1, 8"},
+    {"GROUP_UNSUPPORTED", R"("groups": [])", R"("query_lens": [1], "seq_lens": [9])",
+     "16 query heads per KV head, admitted: none"},
+    {"CONTEXT_UNSUPPORTED", R"("context": "none")", R"("query_lens": [1, 1], "seq_lens": [9, 8])",
+     "request 0 has 8 tokens of context, the kernel takes none"},
+    {"CONTEXT_UNSUPPORTED", R"("context": "some")",
+     R"("query_lens": [1, 1], "seq_lens": [9, 1], "phase": "idle")",
+     "request 1 has no context, the kernel needs some"},
+    {"SEQ_LENS_NOT_EXACT", R"("exact_seq_lens": true)",
+     R"("query_lens": [1, 1], "seq_lens": [9, 8], "seq_len_exact": [true, false])",
+     "the seq_len of request 1, 8, is only a bound"},
+    {"TOO_FEW_REQUESTS", R"("min_requests": 4)", R"("query_lens": [1, 1], "seq_lens": [9, 8])",
+     "2 live requests, at least 4 needed"},
+    {"TOO_MANY_REQUESTS", R"("max_requests": 1)", R"("query_lens": [1, 1], "seq_lens": [9, 8])",
+     "2 live requests, limit 1"},
+    {"SEQ_TOO_LONG", R"("max_seq_len": 64)", R"("query_lens": [1, 1, 1], "seq_lens": [9, 65, 99])",
+     "request 1 has seq_len 65, limit 64"},
+    {"HEAD_SIZE_UNSUPPORTED", R"("head_sizes": [64, 128])",
+     R"("query_lens": [1], "seq_lens": [9], "heads": {"head_size": 128, "v_head_size": 96})",
+     "head size 128 (V: 96), admitted: 64, 128"},
+    {"ARCH_UNSUPPORTED", R"("archs": ["gfx942", "gfx950"])",
+     R"("query_lens": [1], "seq_lens": [9], "device": {"arch": "sm_90"})",
+     "the device is sm_90, admitted: gfx942, gfx950"},
+    {"MASK_UNSUPPORTED", R"("uniform": false)", R"("query_lens": [1], "seq_lens": [9], "mask": "full")",
+     "the mask is full, admitted: causal"},
+    {"WINDOW_UNSUPPORTED", R"("sliding_window": false)",
+     R"("query_lens": [1], "seq_lens": [9], "sliding_window": 4096)",
+     "the group has a sliding window of 4096 tokens"},
+    {"FEATURE_UNSUPPORTED", R"("features": ["alibi"])",
+     R"("query_lens": [1], "seq_lens": [9], "features": ["sinks", "alibi", "lse"])",
+     "the group needs sinks, lse, the kernel has alibi"},
+    {"BLOCK_SIZE_UNSUPPORTED", R"("block_sizes": [128])",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16})",
+     "blocks of 16 tokens, admitted: 128"},
+    {"PAGE_SIZE_UNSUPPORTED", R"("page_sizes": [16, 64])",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 96, "page_size": 32})",
+     "pages of 32 tokens, admitted: 16, 64"},
+    {"PAGE_SIZE_UNSUPPORTED", R"("page_sizes": [16, 64])",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 100})",
+     "no page size of 16, 64 divides the block of 100 tokens"},
+    {"DTYPE_UNSUPPORTED", R"("dtypes": ["bf16", "fp16"])",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16, "cache_dtype": "fp8"})",
+     "the cache is viewed as e4m3fn, admitted: bf16, fp16"},
+    {"LAYOUT_UNSUPPORTED", R"("layouts": ["nhd", "mla"])",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16, "layout": "hnd"})",
+     "the layout is lbhnc, admitted: lbnhc, mla"},
+    {"TILE_MISALIGNED", R"("tile_tokens": 64)",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 96})",
+     "pages of 96 tokens are no multiple of the tile of 64"},
+    {"OFFSET_OVERFLOW", R"("offset_limit": {"unit": "elements", "max": 1000})",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16})",
+     "the last element of the cache is 18431, limit 1000"},
+    {"OFFSET_OVERFLOW", R"("offset_limit": {"unit": "bytes", "max": 1000})",
+     R"("query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16})",
+     "the last byte of the cache is 36863, limit 1000"},
+};
+
+TEST(Explain, EveryReasonNamesWhatWasInTheWay) {
+  for (const Witness& w : kWitnesses) {
+    const std::string text = explanation(
+        std::string(R"({"backend": {"name": "c", "kernels": [{"name": "fast", "route": "decode", )") +
+        w.contract + R"(}, {"name": "slow", "route": "extend", "masks": ["causal", "full"], )" +
+        R"("features": ["sinks", "soft_cap", "alibi", "lse"]}]}, "decode_threshold": 4, )" + w.batch +
+        "}");
+    const std::string note =
+        std::string("        fast refused: ") + w.reason + ", " + w.sentence + "\n";
+    EXPECT_NE(text.find(note), std::string::npos) << note << text;
+  }
+}
+
+TEST(Explain, EveryReasonHasAWitnessHere) {
+  for (attnplan_reason reason = 0; reason < ATTNPLAN_NUM_REASONS; ++reason) {
+    const std::string name = attnplan_reason_name(reason);
+    bool found = false;
+    for (const Witness& w : kWitnesses) found |= name == w.reason;
+    EXPECT_TRUE(found) << name;
+  }
+}
+
+// A plan of another step is refused, not misread.
+TEST(Explain, OnlyThePlansOfItsStepAreExplained) {
+  json::BatchDocument ours, other;
+  ASSERT_FALSE(json::parse_batch(R"({"backend": "aiter_mha", "query_lens": [4, 1],
+      "seq_lens": [9, 9], "decode_threshold": 4})", {"a", 1, 1}, "", ours));
+  ASSERT_FALSE(json::parse_batch(R"({"backend": "aiter_mha", "query_lens": [4, 4],
+      "seq_lens": [9, 9], "decode_threshold": 4})", {"b", 1, 1}, "", other));
+  json::Session session;
+  const json::Outcome outcome = session.plan(ours);
+  ASSERT_TRUE(outcome.planned());
+  attnplan_error error = ATTNPLAN_ERROR_INIT;
+  size_t bytes = 0;
+  EXPECT_EQ(attnplan_plan_explain(outcome.planner, &other.step(), outcome.plan.data(),
+                                  outcome.plan.size(), nullptr, &bytes, &error),
+            ATTNPLAN_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "the plan is not one of this planner and step");
+}
+
+}  // namespace
+}  // namespace attnplan::tool
