@@ -64,7 +64,13 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->page_sizes = to_list(c->page_sizes, memory);
   if (c->archs.data != nullptr) {
     auto& archs = contract->archs.emplace(memory);
-    for (size_t i = 0; i < c->archs.count; ++i) archs.emplace_back(c->archs.data[i]);
+    for (size_t i = 0; i < c->archs.count; ++i) {
+      if (c->archs.data[i] == nullptr) {
+        return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0,
+                          "an arch of a contract is NULL");
+      }
+      archs.emplace_back(c->archs.data[i]);
+    }
   }
   contract->masks = to_set(c->masks);
   contract->features = c->features;
@@ -178,6 +184,10 @@ Status to_config(const attnplan_config* given, Config* config, Error* error) {
   std::pmr::memory_resource* memory = config->profile.get_allocator().resource();
   if (c->profile != nullptr) config->profile = c->profile;
   if (c->arch != nullptr) config->arch = c->arch;
+  if (c->num_contracts > 0 && c->contracts == nullptr) {
+    return error->set(Status::kInvalidArgument, Code::kNone, -1,
+                      static_cast<int64_t>(c->num_contracts), 0, "contracts is NULL");
+  }
   for (size_t i = 0; i < c->num_contracts; ++i) {
     status = to_contract(c->contracts[i], &config->contracts.emplace_back(memory), memory, error);
     if (status != Status::kOk) return status;
