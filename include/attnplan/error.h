@@ -48,12 +48,14 @@ const char* name(Code code);
 // A failed call: what was found at which request, and what it was compared with. `message` is one
 // sentence. Plain data, so that reporting an error allocates nothing.
 struct Error {
+  Error() { message[0] = 0; }
+
   Status status = Status::kOk;
   Code code = Code::kNone;
   int32_t request = -1;  // of the step; -1 where none is to blame
   int64_t value = 0;
   int64_t limit = 0;
-  char message[512] = {};
+  char message[512];  // empty until set
 
   // Formats the message (printf style) and returns `status`.
   Status set(Status status, Code code, int32_t request, int64_t value, int64_t limit,

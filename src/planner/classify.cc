@@ -15,8 +15,8 @@ bool all_lengths_exact(const Step& step, const Lengths& lengths) {
   return true;
 }
 
-ScanResult scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                     const Isa& isa, Scratch::Buffers& buffers) {
+ScannedStep scan_step(const Config& config, const Step& step, const Lengths& lengths,
+                      const Isa& isa, Scratch::Buffers& buffers) {
   const auto n = static_cast<size_t>(step.num_reqs);
   const ScanInput in = {
       .n = step.num_reqs,
@@ -36,9 +36,16 @@ ScanResult scan_step(const Config& config, const Step& step, const Lengths& leng
       .dummy_phase = is_dummy_phase(step.phase),
       .short_extend_decode = config.short_extend_decode,
   };
-  ScanResult result;
-  isa.scan(in, buffers.context_lens.fit(n), buffers.classes.fit(n), &result);
-  return result;
+  // Classes are read one by one only to sort, and to tell which lengths are inexact.
+  const bool want_classes = config.order == Order::kSort || !step.query_lens_exact ||
+                            !step.seq_lens_exact || step.seq_len_exact != nullptr;
+  int32_t* context_lens = step.num_computed_tokens == nullptr ? buffers.context_lens.fit(n) : nullptr;
+  int32_t* classes = want_classes ? buffers.classes.fit(n) : nullptr;
+  ScannedStep scanned;
+  isa.scan(in, context_lens, classes, &scanned.result);
+  scanned.context_lens = context_lens != nullptr ? context_lens : step.num_computed_tokens;
+  scanned.classes = classes;
+  return scanned;
 }
 
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len) {

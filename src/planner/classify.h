@@ -15,8 +15,13 @@ inline bool is_dummy_phase(Phase phase) {
 // Both flags true and no seq_len_exact false for a live request: lengths must add up.
 bool all_lengths_exact(const Step& step, const Lengths& lengths);
 
-ScanResult scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                     const Isa& isa, Scratch::Buffers& buffers);
+struct ScannedStep {
+  ScanResult result;
+  const int32_t* context_lens;
+  const int32_t* classes;
+};
+ScannedStep scan_step(const Config& config, const Step& step, const Lengths& lengths,
+                      const Isa& isa, Scratch::Buffers& buffers);
 
 // True where rule 2 applies: the request is still prefilling, or was resumed after preemption.
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len);

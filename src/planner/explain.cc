@@ -84,11 +84,11 @@ class Replay {
     const Planner::State& state = planner.state();
     const Lengths lengths = resolve_lengths(step, *state.isa, buffers);
     const auto n = static_cast<size_t>(step.num_reqs);
-    scan_step(state.config, step, lengths, *state.isa, buffers);
+    const ScannedStep scanned = scan_step(state.config, step, lengths, *state.isa, buffers);
     lanes_.n = step.num_reqs;
     lanes_.query_lens = lengths.query_lens;
-    lanes_.context_lens = buffers.context_lens.fit(n);
-    lanes_.classes = buffers.classes.fit(n);
+    lanes_.context_lens = scanned.context_lens;
+    lanes_.classes = scanned.classes;
     if (n > 0) seq_lens_.assign(lengths.seq_lens, lengths.seq_lens + n);
     for (const attnplan_warning& warning : plan.warnings) {
       const bool clamp = warning.code == static_cast<int32_t>(Code::kSeqLenClamped);

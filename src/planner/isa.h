@@ -49,6 +49,8 @@ struct Isa {
   // query_lens[i] = starts[i + 1] - starts[i]; true where the starts decrease somewhere.
   bool (*query_lens)(const int32_t* starts, int32_t n, int32_t* query_lens);
   // Context length and class (a Route) of every request, and whether anything looks wrong.
+  // context_lens is not written where num_computed_tokens is given: it is the same; classes may be
+  // null where only the marks are wanted.
   void (*scan)(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result);
   // Over requests [0, n) of the three arrays, pads left out; n > 0 with a live request among them.
   void (*measure)(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,

@@ -16,7 +16,7 @@ struct Lanes {
   const int32_t* query_lens = nullptr;    // [n] rows; 0: pad
   const int32_t* seq_lens = nullptr;      // [n] tokens
   const int32_t* context_lens = nullptr;  // [n] tokens
-  const int32_t* classes = nullptr;       // [n] Route before kernels are chosen; kPad for pads
+  const int32_t* classes = nullptr;       // [n] Route before kernels are chosen; null: only marks
   const uint8_t* inexact = nullptr;       // [n] bits above; null where everything is exact
   const int32_t* order = nullptr;         // [n] plan position -> request of the step; null: the same
   const uint8_t* cut = nullptr;           // [n] 1: a draft step's seq_len was cut to its table row

@@ -13,14 +13,15 @@ Status scan_and_validate(const Planner::State& state, const Step& step, Scratch:
   scan->step = &step;
   scan->key = scan_key(state.config);
   scan->lengths = resolve_lengths(step, *state.isa, buffers);
-  scan->marks = scan_step(state.config, step, scan->lengths, *state.isa, buffers);
+  const ScannedStep scanned = scan_step(state.config, step, scan->lengths, *state.isa, buffers);
+  scan->marks = scanned.result;
   scan->lanes = Lanes{};
   scan->lanes.n = step.num_reqs;
   scan->lanes.rows = scan->marks.rows;
   scan->lanes.query_lens = scan->lengths.query_lens;
   scan->lanes.seq_lens = scan->lengths.seq_lens;
-  scan->lanes.context_lens = buffers.context_lens.fit(0);
-  scan->lanes.classes = buffers.classes.fit(0);
+  scan->lanes.context_lens = scanned.context_lens;
+  scan->lanes.classes = scanned.classes;
   return validate(state.config, step, scan->lengths, scan->marks, scan->lanes.context_lens,
                   scan->lanes.classes, error);
 }
