@@ -82,6 +82,7 @@ int run_tool(int argc, char** argv) {
   BenchOptions bench_options;
   CLI::App* bench_command = app.add_subcommand("bench", "Time the planner");
   add_bench_options(*bench_command, bench_options);
+  for (CLI::App* command : {demo_command, bench_command}) command->footer("");
 
   try {
     app.parse(argc, argv);
