@@ -28,8 +28,8 @@ struct RouteCounts {
 };
 
 struct TraceFigures {
-  std::array<RouteCounts, 2> counts;  // target, draft
-  int64_t demoted_steps = 0;          // steps where no decode kernel took all decodes
+  std::array<RouteCounts, 2> counts;       // target, draft
+  int64_t demoted_steps = 0;               // steps where no decode kernel took all decodes
   std::map<std::string, int64_t> reasons;  // "kernel: REASON" -> steps
   int64_t requests = 0;
   size_t executed_steps = 0;
@@ -75,8 +75,7 @@ void count_reasons(const json::PlanReader& plan, TraceFigures& figures) {
   }
 }
 
-void execute(const json::BatchDocument& step, const json::Outcome& outcome,
-             TraceFigures& figures) {
+void execute(const json::BatchDocument& step, const json::Outcome& outcome, TraceFigures& figures) {
   const cpu::RunReport report =
       cpu::run(step.config(), step.step(), &step.group(), outcome.plan.data(), outcome.plan.size(),
                cpu::RunOptions::quick());
@@ -158,10 +157,11 @@ void print_routes(const std::array<RouteCounts, 2>& counts) {
     }
     fmt::print("{}\n", line);
   }
-  fmt::print("of the rows of decodes, {:.1f}% of verify steps' and {:.1f}% of draft steps' stay on a"
-             " decode kernel\n",
-             share(counts[0].rows_of[ATTNPLAN_ROUTE_DECODE], counts[0].decode_class_rows),
-             share(counts[1].rows_of[ATTNPLAN_ROUTE_DECODE], counts[1].decode_class_rows));
+  fmt::print(
+      "of the rows of decodes, {:.1f}% of verify steps' and {:.1f}% of draft steps' stay on a"
+      " decode kernel\n",
+      share(counts[0].rows_of[ATTNPLAN_ROUTE_DECODE], counts[0].decode_class_rows),
+      share(counts[1].rows_of[ATTNPLAN_ROUTE_DECODE], counts[1].decode_class_rows));
 }
 
 void print_reasons(const TraceFigures& figures) {
@@ -186,10 +186,10 @@ bool show_trace(const std::string& title, const std::vector<json::BatchDocument>
       static_cast<double>(figures.requests) / static_cast<double>(steps.size());
   fmt::print("\nplanned in {:.0f} ns a step of {:.0f} requests on average ({:.1f} ns a request)\n",
              plan_ns, mean_requests, plan_ns / mean_requests);
-  fmt::print("executed {} sampled steps, {} rows compared: largest error {:.1e}, of log-sum-exp"
-             " {:.1e}\n",
-             figures.executed_steps, figures.executed_rows, figures.max_error,
-             figures.max_lse_error);
+  fmt::print(
+      "executed {} sampled steps, {} rows compared: largest error {:.1e}, of log-sum-exp"
+      " {:.1e}\n",
+      figures.executed_steps, figures.executed_rows, figures.max_error, figures.max_lse_error);
   if (!figures.problem.empty()) fmt::print("WRONG: {}\n", figures.problem);
   return figures.good;
 }
