@@ -44,7 +44,8 @@ void read_request_booleans(Reader& reader, const Place& place, BatchStorage& bat
 void read_query_start_loc(Reader& reader, const Place& place, BatchStorage& batch) {
   std::vector<int32_t>& array = batch.arrays.query_start_loc.emplace();
   reader.request_ints(place, array, 1);
-  if (array.empty() && !reader.error()) reader.fail(place, "is empty, expected [0] for no requests");
+  if (array.empty() && !reader.error())
+    reader.fail(place, "is empty, expected [0] for no requests");
   batch.step.query_start_loc = array.data();
 }
 
@@ -57,17 +58,13 @@ void read_slot_mapping(Reader& reader, const Place& place, BatchStorage& batch) 
 
 using A = StepArrays;
 constexpr Field<BatchStorage> kBatchFields[] = {
-    {"name",
-     [](Reader& reader, const Place& place, BatchStorage& batch) {
-       batch.name = reader.string(place);
-     }},
+    {"name", [](Reader& reader, const Place& place,
+                BatchStorage& batch) { batch.name = reader.string(place); }},
     {"note", [](Reader& reader, const Place& place, BatchStorage&) { reader.string(place); }},
     {"expect", [](Reader&, const Place&, BatchStorage&) {}},  // for whoever judges the plan
     {"backend", read_backend},
-    {"phase",
-     [](Reader& reader, const Place& place, BatchStorage& batch) {
-       batch.step.phase = reader.word(place, kPhases);
-     }},
+    {"phase", [](Reader& reader, const Place& place,
+                 BatchStorage& batch) { batch.step.phase = reader.word(place, kPhases); }},
     {"decode_threshold",
      [](Reader& reader, const Place& place, BatchStorage& batch) {
        batch.config.decode_threshold = reader.positive(place);
@@ -75,8 +72,7 @@ constexpr Field<BatchStorage> kBatchFields[] = {
     {"query_lens", read_request_ints<&A::query_lens, &Step::query_lens>},
     {"query_start_loc", read_query_start_loc},
     {"seq_lens", read_request_ints<&A::seq_lens, &Step::seq_lens>},
-    {"num_computed_tokens",
-     read_request_ints<&A::num_computed_tokens, &Step::num_computed_tokens>},
+    {"num_computed_tokens", read_request_ints<&A::num_computed_tokens, &Step::num_computed_tokens>},
     {"num_prompt_tokens", read_request_ints<&A::num_prompt_tokens, &Step::num_prompt_tokens>},
     {"num_known_tokens", read_request_ints<&A::num_known_tokens, &Step::num_known_tokens>},
     {"num_draft_tokens", read_request_ints<&A::num_draft_tokens, &Step::num_draft_tokens>},
@@ -89,10 +85,8 @@ constexpr Field<BatchStorage> kBatchFields[] = {
     {"query_lens_exact", read_inexact<ATTNPLAN_STEP_QUERY_LENS_INEXACT>},
     {"seq_lens_exact", read_inexact<ATTNPLAN_STEP_SEQ_LENS_INEXACT>},
     {"heads", read_heads},
-    {"mask",
-     [](Reader& reader, const Place& place, BatchStorage& batch) {
-       batch.config.mask = reader.word(place, kMasks);
-     }},
+    {"mask", [](Reader& reader, const Place& place,
+                BatchStorage& batch) { batch.config.mask = reader.word(place, kMasks); }},
     {"features", read_features},
     {"sliding_window", read_config_int<&Config::sliding_window>},
     {"device", read_device},
@@ -108,14 +102,15 @@ constexpr Field<BatchStorage> kBatchFields[] = {
 
 // What makes up attnplan_config, in a fixed order.
 constexpr std::string_view kConfigKeys[] = {
-    "backend", "decode_threshold", "heads",    "mask",     "features",         "sliding_window",
-    "device",  "limits",           "kv_cache", "graph",    "context_parallel", "local_attention_chunk",
+    "backend", "decode_threshold", "heads",    "mask",  "features",         "sliding_window",
+    "device",  "limits",           "kv_cache", "graph", "context_parallel", "local_attention_chunk",
     "options"};
 
 void count_requests(Reader& reader, const Place& root, BatchStorage& batch) {
   const StepArrays& arrays = batch.arrays;
   if (arrays.query_lens && arrays.query_start_loc) {
-    return reader.fail(root, "has both \"query_lens\" and \"query_start_loc\", expected one of them");
+    return reader.fail(root,
+                       "has both \"query_lens\" and \"query_start_loc\", expected one of them");
   }
   if (!arrays.query_lens && !arrays.query_start_loc) {
     return reader.fail(root, "required key \"query_lens\" or \"query_start_loc\" is missing");
@@ -175,8 +170,9 @@ void finish(Reader& reader, const Place& root, std::string_view default_backend,
   if (reader.error()) return;
   check_lengths(reader, root, batch);
   if (!batch.arrays.seq_lens && !batch.arrays.num_computed_tokens) {
-    reader.fail(root, "required key \"seq_lens\" is missing, and without \"num_computed_tokens\" it"
-                      " cannot be computed");
+    reader.fail(root,
+                "required key \"seq_lens\" is missing, and without \"num_computed_tokens\" it"
+                " cannot be computed");
   }
   check_slot_mapping(reader, root, batch);
   if (reader.has(root, "block_table")) {

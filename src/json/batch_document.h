@@ -39,8 +39,8 @@ class BatchDocument {
   const std::string& config_text() const;
 
  private:
-  friend std::optional<DocumentError> parse_batch(std::string_view, const Source&,
-                                                  std::string_view, BatchDocument&);
+  friend std::optional<DocumentError> parse_batch(std::string_view, const Source&, std::string_view,
+                                                  BatchDocument&);
   std::unique_ptr<BatchStorage> storage_;
 };
 

@@ -88,11 +88,12 @@ class Builder {
   bool end_array() { return close(); }
   bool end_object() { return no_duplicate_key(open_.back()) && close(); }
 
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& problem) {
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception& problem) {
     const size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
     const bool overflow = problem.id == 406;  // a number that no double holds
-    error = SyntaxError{offset, overflow ? "a number beyond every range"
-                                         : message_of(problem.what())};
+    error =
+        SyntaxError{offset, overflow ? "a number beyond every range" : message_of(problem.what())};
     return false;
   }
 
@@ -177,8 +178,7 @@ class Builder {
   // Sorts the keys, so that a document of a million keys costs no square of that.
   bool no_duplicate_key(uint32_t object) {
     keys_.clear();
-    for (uint32_t node = object + 1; node < tree_.nodes.size();
-         node = tree_.nodes[node + 1].next) {
+    for (uint32_t node = object + 1; node < tree_.nodes.size(); node = tree_.nodes[node + 1].next) {
       keys_.push_back(node);
     }
     std::sort(keys_.begin(), keys_.end(), [this](uint32_t a, uint32_t b) {

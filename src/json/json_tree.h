@@ -14,8 +14,8 @@ enum class Kind : uint8_t {
   kNull,
   kBool,
   kInteger,
-  kFraction,    // written with a fraction or an exponent
-  kHugeInteger, // beyond int64
+  kFraction,     // written with a fraction or an exponent
+  kHugeInteger,  // beyond int64
   kString,
   kArray,
   kObject

@@ -24,7 +24,8 @@ std::string compare(const Json& expect, const Json& actual, const std::string& p
                     std::string_view key);
 
 std::string compare_objects(const Json& expect, const Json& actual, const std::string& path) {
-  if (!actual.is_object()) return fmt::format("{}: expected an object, got {}", path, shown(actual));
+  if (!actual.is_object())
+    return fmt::format("{}: expected an object, got {}", path, shown(actual));
   for (const auto& [key, value] : expect.items()) {
     const std::string member = path.empty() ? key : path + "." + key;
     const auto found = actual.find(key);

@@ -14,7 +14,8 @@ constexpr std::string_view kPendingOptions[] = {"layout", "chunk_policy", "chunk
 constexpr std::string_view kPendingLimits[] = {"max_sections_bytes"};
 
 void refuse(Reader& reader, const Place& place, std::string_view what = {}) {
-  reader.fail(place, what.empty() ? "not available yet" : fmt::format("{} not available yet", what));
+  reader.fail(place,
+              what.empty() ? "not available yet" : fmt::format("{} not available yet", what));
 }
 
 void refuse_options(Reader& reader, const Place& options) {

@@ -99,7 +99,8 @@ void read_kernels(Reader& reader, const Place& place, BatchStorage& batch) {
     reader.require(kernel, "route");
     batch.contract_pointers.push_back(&target.contract);
   });
-  if (batch.contract_pointers.empty()) reader.fail(place, "is empty, expected at least one contract");
+  if (batch.contract_pointers.empty())
+    reader.fail(place, "is empty, expected at least one contract");
 }
 
 constexpr Field<BatchStorage> kBackendFields[] = {

@@ -61,10 +61,8 @@ constexpr Field<BlockTable> kTableFields[] = {
        table.has_ids = true;
        reader.saturating_ints(place, table.ids);
      }},
-    {"check_ids",
-     [](Reader& reader, const Place& place, BlockTable& table) {
-       table.check_ids = reader.boolean(place);
-     }},
+    {"check_ids", [](Reader& reader, const Place& place,
+                     BlockTable& table) { table.check_ids = reader.boolean(place); }},
 };
 
 void check_rows(Reader& reader, const Place& place, const BlockTable& table, int32_t num_reqs) {
@@ -95,9 +93,9 @@ void check_indptr(Reader& reader, const Place& place, const BlockTable& table, i
   if (indptr.front() != 0) return reader.fail(where, "does not start at 0", indptr.front(), 0);
   for (size_t i = 1; i < indptr.size(); ++i) {
     if (indptr[i] < indptr[i - 1]) {
-      return reader.fail(where, fmt::format("decreases from {} to {} at entry {}", indptr[i - 1],
-                                            indptr[i], i),
-                         indptr[i], indptr[i - 1]);
+      return reader.fail(
+          where, fmt::format("decreases from {} to {} at entry {}", indptr[i - 1], indptr[i], i),
+          indptr[i], indptr[i - 1]);
     }
   }
   const auto ids = static_cast<int64_t>(table.ids.size());
@@ -133,8 +131,9 @@ void read_block_table(Reader& reader, const Place& place, BatchStorage& batch) {
   reader.object(place, kTableFields, table);
   const bool csr = table.has_indptr || table.has_ids;
   if (csr && (table.has_columns || table.has_rows)) {
-    return reader.fail(place, "has both forms, expected \"columns\" and \"rows\", or \"indptr\" and"
-                              " \"ids\"");
+    return reader.fail(place,
+                       "has both forms, expected \"columns\" and \"rows\", or \"indptr\" and"
+                       " \"ids\"");
   }
   reader.require(place, csr ? "indptr" : "columns");
   if (csr) reader.require(place, "ids");

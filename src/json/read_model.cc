@@ -22,14 +22,10 @@ constexpr Field<Config> kLimitFields[] = {
 };
 
 constexpr Field<BatchStorage> kDeviceFields[] = {
-    {"arch",
-     [](Reader& reader, const Place& place, BatchStorage& batch) {
-       batch.config.arch = batch.keep(reader.c_string(place));
-     }},
-    {"num_workers",
-     [](Reader& reader, const Place& place, BatchStorage& batch) {
-       batch.config.num_workers = reader.int32(place);
-     }},
+    {"arch", [](Reader& reader, const Place& place,
+                BatchStorage& batch) { batch.config.arch = batch.keep(reader.c_string(place)); }},
+    {"num_workers", [](Reader& reader, const Place& place,
+                       BatchStorage& batch) { batch.config.num_workers = reader.int32(place); }},
 };
 
 constexpr Field<Config> kContextParallelFields[] = {

@@ -91,9 +91,8 @@ attnplan_int32_list read_int_list(Reader& reader, const Place& place, BatchStora
 attnplan_string_list read_string_list(Reader& reader, const Place& place, BatchStorage& batch) {
   std::vector<const char*>& list = batch.string_lists.emplace_back();
   list.reserve(1);  // never a null pointer: null means any
-  reader.for_each_element(place, [&](const Place& element) {
-    list.push_back(batch.keep(reader.c_string(element)));
-  });
+  reader.for_each_element(
+      place, [&](const Place& element) { list.push_back(batch.keep(reader.c_string(element))); });
   return {list.data(), list.size()};
 }
 

@@ -122,9 +122,9 @@ void Reader::unknown_key(uint32_t key_node, const Place& member,
 void Reader::range_fault(std::optional<RangeFault>& slot, const Place& place, int64_t value,
                          int64_t limit, std::string_view what, int32_t request) {
   if (slot && (request < 0 || slot->request <= request)) return;
-  slot = RangeFault{fmt::format("{}\"{}\" is {}, {}", where(node(place).begin), path(place), value,
-                                what),
-                    request, value, limit};
+  slot = RangeFault{
+      fmt::format("{}\"{}\" is {}, {}", where(node(place).begin), path(place), value, what),
+      request, value, limit};
 }
 
 bool Reader::boolean(const Place& place) {

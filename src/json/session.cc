@@ -103,15 +103,13 @@ Outcome Session::build(const BatchDocument& batch) {
   error.refusals_capacity = static_cast<int32_t>(refusals_.size());
   error.requests = requests_.data();
   error.requests_capacity = static_cast<int32_t>(requests_.size());
-  if (scratch_ == nullptr &&
-      attnplan_scratch_create(nullptr, &scratch_, &error) != ATTNPLAN_OK) {
+  if (scratch_ == nullptr && attnplan_scratch_create(nullptr, &scratch_, &error) != ATTNPLAN_OK) {
     return failure(error);
   }
   size_t bytes = 0;
   std::span<std::byte> buffer = aligned(storage_, kFirstPlanBytes);
-  attnplan_status status =
-      attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(), buffer.data(),
-                          buffer.size(), &bytes, &error);
+  attnplan_status status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(),
+                                               buffer.data(), buffer.size(), &bytes, &error);
   if (status == ATTNPLAN_BUFFER_TOO_SMALL) {
     buffer = aligned(storage_, static_cast<size_t>(error.value));
     status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(), buffer.data(),

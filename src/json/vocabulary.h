@@ -19,8 +19,8 @@ inline constexpr Word kFeatures[] = {{"sinks", 0}, {"soft_cap", 1}, {"alibi", 2}
 static_assert(ATTNPLAN_FEATURE_SINKS == 1u << 0 && ATTNPLAN_FEATURE_SOFT_CAP == 1u << 1 &&
               ATTNPLAN_FEATURE_ALIBI == 1u << 2 && ATTNPLAN_FEATURE_LSE == 1u << 3);
 inline constexpr Word kDtypes[] = {
-    {"bf16", ATTNPLAN_DTYPE_BF16},     {"fp16", ATTNPLAN_DTYPE_FP16},
-    {"uint8", ATTNPLAN_DTYPE_UINT8},   {"e4m3fn", ATTNPLAN_DTYPE_E4M3FN},
+    {"bf16", ATTNPLAN_DTYPE_BF16},         {"fp16", ATTNPLAN_DTYPE_FP16},
+    {"uint8", ATTNPLAN_DTYPE_UINT8},       {"e4m3fn", ATTNPLAN_DTYPE_E4M3FN},
     {"e4m3fnuz", ATTNPLAN_DTYPE_E4M3FNUZ}, {"e5m2", ATTNPLAN_DTYPE_E5M2},
     {"e5m2fnuz", ATTNPLAN_DTYPE_E5M2FNUZ}};
 inline constexpr Word kCacheDtypes[] = {
@@ -45,11 +45,10 @@ inline constexpr Word kOffsetUnits[] = {{"elements", ATTNPLAN_OFFSET_ELEMENTS},
 inline constexpr Word kGraphModes[] = {{"full", ATTNPLAN_GRAPH_ALLOW_FULL},
                                        {"piecewise", ATTNPLAN_GRAPH_ALLOW_PIECEWISE},
                                        {"none", ATTNPLAN_GRAPH_ALLOW_NONE}};
-inline constexpr Word kRaggedPolicies[] = {
-    {"demote", ATTNPLAN_RAGGED_DEMOTE},
-    {"uniform_prefix", ATTNPLAN_RAGGED_UNIFORM_PREFIX},
-    {"split_runs", ATTNPLAN_RAGGED_SPLIT_RUNS},
-    {"auto", ATTNPLAN_RAGGED_AUTO}};
+inline constexpr Word kRaggedPolicies[] = {{"demote", ATTNPLAN_RAGGED_DEMOTE},
+                                           {"uniform_prefix", ATTNPLAN_RAGGED_UNIFORM_PREFIX},
+                                           {"split_runs", ATTNPLAN_RAGGED_SPLIT_RUNS},
+                                           {"auto", ATTNPLAN_RAGGED_AUTO}};
 inline constexpr Word kOrders[] = {{"as_given", ATTNPLAN_ORDER_AS_GIVEN},
                                    {"sort", ATTNPLAN_ORDER_SORT}};
 inline constexpr Word kShortExtends[] = {{"extend", 0}, {"decode", 1}};

@@ -203,8 +203,8 @@ class Explanation {
   }
 
   Table segment_table() const {
-    Table::Line titles = {"route", "kernel",    fmt::format("{}s", noun()), "rows",
-                          "width", "max query", "max seq"};
+    Table::Line titles = {"route",     "kernel", fmt::format("{}s", noun()), "rows", "width",
+                          "max query", "max seq"};
     if (has_cache()) titles.insert(titles.end(), {"page", "dtype"});
     Table table(std::move(titles));
     for (const attnplan_segment& segment : plan_.segments) {
@@ -222,7 +222,9 @@ class Explanation {
     const int32_t pads = s.req_end - s.req_begin - s.num_live;
     std::string requests = fmt::format("{} ({}", span_text(s.req_begin, s.req_end), s.num_live);
     requests += pads > 0 ? fmt::format(" + {})", plural(pads, "pad")) : ")";
-    std::string width = s.width > 0 ? fmt::format("{}", s.width) : exact_query ? "ragged" : "device";
+    std::string width = s.width > 0   ? fmt::format("{}", s.width)
+                        : exact_query ? "ragged"
+                                      : "device";
     Table::Line line = {
         name(static_cast<Route>(s.route)),
         std::string(planner_.contract(s.kernel).name),
@@ -244,8 +246,8 @@ class Explanation {
     const Range own{segment.req_begin, segment.req_end};
     const Range decodes{header_.decode_req_begin, header_.decode_req_end};
     // Decode kernels that another route's segment names were tried on all decodes before.
-    const bool of_decodes = contract.route == Route::kDecode &&
-                            segment.route != static_cast<int32_t>(Route::kDecode);
+    const bool of_decodes =
+        contract.route == Route::kDecode && segment.route != static_cast<int32_t>(Route::kDecode);
     const uint32_t on_decodes = of_decodes ? reasons_on(refusal.kernel, decodes) : 0;
     for (int32_t r = 0; r < kNumReasons; ++r) {
       if ((refusal.reasons >> r & 1u) == 0) continue;
@@ -260,8 +262,8 @@ class Explanation {
   uint32_t reasons_on(int32_t kernel, Range range) const {
     const Planner::State& state = planner_.state();
     const Lanes& lanes = replay_.lanes();
-    return refusals(state.kernels[static_cast<size_t>(kernel)],
-                    measure(lanes, range, *state.isa), lanes, range);
+    return refusals(state.kernels[static_cast<size_t>(kernel)], measure(lanes, range, *state.isa),
+                    lanes, range);
   }
 
   const Planner& planner_;

@@ -40,8 +40,7 @@ void BatchLoop::run_file(const std::string& file) {
     const json::Source source{is_stdin ? "stdin" : file, document.line, document.column};
     json::BatchDocument batch;
     const auto problem = json::parse_batch(document.text, source, default_backend, batch);
-    const json::Outcome outcome =
-        problem ? json::outcome_of(*problem) : session_.plan(batch);
+    const json::Outcome outcome = problem ? json::outcome_of(*problem) : session_.plan(batch);
     const bool good = answer(batch, outcome, output_.text());
     output_.settle();
     if (!good) status_ = worse(status_, outcome.bad_document() ? kExitUnusable : kExitRefused);

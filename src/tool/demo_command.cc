@@ -39,22 +39,22 @@ cpu::RunOptions scenario_options() {
 
 bool show_scenario(const Scenario& scenario, const std::vector<json::BatchDocument>& cases,
                    json::Session& session) {
-  const auto found = std::find_if(cases.begin(), cases.end(), [&](const json::BatchDocument& batch) {
-    return batch.name() == scenario.name;
-  });
+  const auto found =
+      std::find_if(cases.begin(), cases.end(),
+                   [&](const json::BatchDocument& batch) { return batch.name() == scenario.name; });
   if (found == cases.end()) {
     fmt::print("{} no case is called \"{}\"\n\n", scenario.label, scenario.name);
     return false;
   }
   const json::Outcome outcome = session.plan(*found);
-  std::string text = fmt::format("{} {}\nprofile {}\n", scenario.label, found->name(),
-                                 found->config().profile);
+  std::string text =
+      fmt::format("{} {}\nprofile {}\n", scenario.label, found->name(), found->config().profile);
   append_outcome(*found, outcome, text);
   bool good = outcome.planned();
   if (good) {
-    const cpu::RunReport report = cpu::run(found->config(), found->step(), &found->group(),
-                                           outcome.plan.data(), outcome.plan.size(),
-                                           scenario_options());
+    const cpu::RunReport report =
+        cpu::run(found->config(), found->step(), &found->group(), outcome.plan.data(),
+                 outcome.plan.size(), scenario_options());
     text += verdict(report) + "\n";
     good = report.ok;
   }
@@ -74,8 +74,8 @@ ExitStatus run_demo(const DemoOptions& options) {
   std::string problem;
   const auto cases = load_documents(options.data + "/cases/routing.jsonl", "", &problem);
   if (!cases) return unusable(problem);
-  const auto steps = load_documents(options.data + "/traces/conversation_eagle3.jsonl",
-                                    kTraceProfile, &problem);
+  const auto steps =
+      load_documents(options.data + "/traces/conversation_eagle3.jsonl", kTraceProfile, &problem);
   if (!steps) return unusable(problem);
   json::Session session;
   bool good = true;

@@ -24,11 +24,12 @@ struct RouteCounts {
   int64_t rows = 0;
   std::array<int64_t, 4> steps_of{};  // by route: steps with a segment of it
   std::array<int64_t, 4> rows_of{};
+  int64_t decode_class_rows = 0;  // what a decode kernel was tried on
 };
 
 struct TraceFigures {
-  std::array<RouteCounts, 2> counts;  // target, draft
-  int64_t demoted_steps = 0;          // steps where no decode kernel took all decodes
+  std::array<RouteCounts, 2> counts;       // target, draft
+  int64_t demoted_steps = 0;               // steps where no decode kernel took all decodes
   std::map<std::string, int64_t> reasons;  // "kernel: REASON" -> steps
   int64_t requests = 0;
   size_t executed_steps = 0;
@@ -39,7 +40,7 @@ struct TraceFigures {
   std::string problem;
 };
 
-void count_routes(const json::PlanReader& plan, RouteCounts& counts) {
+void count_routes(const json::PlanReader& plan, const attnplan_step& step, RouteCounts& counts) {
   ++counts.steps;
   counts.rows += plan.header->num_rows;
   std::array<bool, 4> present{};
@@ -49,6 +50,9 @@ void count_routes(const json::PlanReader& plan, RouteCounts& counts) {
     counts.rows_of[route] += segment.row_end - segment.row_begin;
   }
   for (size_t route = 0; route < present.size(); ++route) counts.steps_of[route] += present[route];
+  for (int32_t i = plan.header->decode_req_begin; i < plan.header->decode_req_end; ++i) {
+    counts.decode_class_rows += step.query_lens[i];
+  }
 }
 
 // Reasons of the decode kernels in segments that took decodes in, each once a step.
@@ -71,8 +75,7 @@ void count_reasons(const json::PlanReader& plan, TraceFigures& figures) {
   }
 }
 
-void execute(const json::BatchDocument& step, const json::Outcome& outcome,
-             TraceFigures& figures) {
+void execute(const json::BatchDocument& step, const json::Outcome& outcome, TraceFigures& figures) {
   const cpu::RunReport report =
       cpu::run(step.config(), step.step(), &step.group(), outcome.plan.data(), outcome.plan.size(),
                cpu::RunOptions::quick());
@@ -100,7 +103,7 @@ void plan_and_execute(const std::vector<json::BatchDocument>& steps, TraceFigure
     }
     const json::PlanReader plan(outcome);
     const bool draft = step.step().phase == ATTNPLAN_PHASE_DRAFT;
-    count_routes(plan, figures.counts[draft ? 1 : 0]);
+    count_routes(plan, step.step(), figures.counts[draft ? 1 : 0]);
     count_reasons(plan, figures);
     figures.requests += plan.header->num_reqs;
     if (i % stride == 0) execute(step, outcome, figures);
@@ -154,6 +157,11 @@ void print_routes(const std::array<RouteCounts, 2>& counts) {
     }
     fmt::print("{}\n", line);
   }
+  fmt::print(
+      "of the rows of decodes, {:.1f}% of verify steps' and {:.1f}% of draft steps' stay on a"
+      " decode kernel\n",
+      share(counts[0].rows_of[ATTNPLAN_ROUTE_DECODE], counts[0].decode_class_rows),
+      share(counts[1].rows_of[ATTNPLAN_ROUTE_DECODE], counts[1].decode_class_rows));
 }
 
 void print_reasons(const TraceFigures& figures) {
@@ -178,10 +186,10 @@ bool show_trace(const std::string& title, const std::vector<json::BatchDocument>
       static_cast<double>(figures.requests) / static_cast<double>(steps.size());
   fmt::print("\nplanned in {:.0f} ns a step of {:.0f} requests on average ({:.1f} ns a request)\n",
              plan_ns, mean_requests, plan_ns / mean_requests);
-  fmt::print("executed {} sampled steps, {} rows compared: largest error {:.1e}, of log-sum-exp"
-             " {:.1e}\n",
-             figures.executed_steps, figures.executed_rows, figures.max_error,
-             figures.max_lse_error);
+  fmt::print(
+      "executed {} sampled steps, {} rows compared: largest error {:.1e}, of log-sum-exp"
+      " {:.1e}\n",
+      figures.executed_steps, figures.executed_rows, figures.max_error, figures.max_lse_error);
   if (!figures.problem.empty()) fmt::print("WRONG: {}\n", figures.problem);
   return figures.good;
 }

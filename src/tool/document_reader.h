@@ -44,9 +44,9 @@ class DocumentReader {
   Form form_;
   std::function<void()> before_read_;
   std::string buffer_;
-  size_t begin_ = 0;        // of what is not consumed yet
-  size_t handed_ = 0;       // bytes that the last call handed out
-  std::string_view skip_;   // not empty: what comes before this mark belongs to a broken document
+  size_t begin_ = 0;       // of what is not consumed yet
+  size_t handed_ = 0;      // bytes that the last call handed out
+  std::string_view skip_;  // not empty: what comes before this mark belongs to a broken document
   int64_t line_ = 1;
   int64_t column_ = 1;
   bool at_end_ = false;

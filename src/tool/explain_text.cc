@@ -7,8 +7,7 @@ namespace {
 
 constexpr size_t kMostRequests = 16;
 
-void append_plan(const json::BatchDocument& batch, const json::Outcome& outcome,
-                 std::string& out) {
+void append_plan(const json::BatchDocument& batch, const json::Outcome& outcome, std::string& out) {
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   size_t bytes = 0;
   const auto explain = [&](char* text) {

@@ -1,7 +1,6 @@
 // The attnplan command. It reaches the planner through the C ABI of libattnplan.so alone.
-#include <csignal>
-
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include "attnplan.h"
 #include "json/vocabulary.h"
@@ -35,8 +34,7 @@ std::vector<std::string> profile_names() {
 
 void add_batch_arguments(CLI::App& command, std::vector<std::string>& files, std::string& backend) {
   command.add_option("FILE", files, "Batch documents; - is standard input")->required();
-  command
-      .add_option("--backend", backend, "Profile of documents that name no \"backend\"")
+  command.add_option("--backend", backend, "Profile of documents that name no \"backend\"")
       ->check(CLI::IsMember(profile_names()));
 }
 
@@ -53,9 +51,10 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
 }
 
 int run_tool(int argc, char** argv) {
-  CLI::App app("Plans attention for LLM inference engines: which kernel serves which requests of a"
-               " step, and why.",
-               "attnplan");
+  CLI::App app(
+      "Plans attention for LLM inference engines: which kernel serves which requests of a"
+      " step, and why.",
+      "attnplan");
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("attnplan ") + attnplan_version_string());
   app.require_subcommand(1);
@@ -82,6 +81,7 @@ int run_tool(int argc, char** argv) {
   BenchOptions bench_options;
   CLI::App* bench_command = app.add_subcommand("bench", "Time the planner");
   add_bench_options(*bench_command, bench_options);
+  for (CLI::App* command : {demo_command, bench_command}) command->footer("");
 
   try {
     app.parse(argc, argv);

@@ -46,7 +46,8 @@ void append_run_document(const json::BatchDocument& batch, const json::Outcome& 
 void add_run_options(CLI::App& command, RunCommandOptions& options) {
   cpu::RunOptions& execution = options.execution;
   command.add_flag("--explain", options.explain, "Text for a person instead of JSON");
-  command.add_option("--seed", execution.seed, "Of the generated Q, K and V")->capture_default_str();
+  command.add_option("--seed", execution.seed, "Of the generated Q, K and V")
+      ->capture_default_str();
   command.add_flag("--quick", options.quick, "Few heads, short contexts, a sample of the rows");
   const auto cap = [&command](const char* name, auto& target, const char* what) {
     command.add_option(name, target, what)->check(CLI::NonNegativeNumber);

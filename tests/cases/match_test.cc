@@ -44,7 +44,8 @@ TEST(Match, OtherListsMatchWhole) {
   EXPECT_EQ(mismatch(R"({"routes": ["decode"]})", R"({"routes": ["decode"]})"), "");
   EXPECT_NE(mismatch(R"({"routes": ["decode"]})", R"({"routes": ["decode", "pad"]})"), "");
   EXPECT_NE(mismatch(R"({"list": [{"x": 1}]})", R"({"list": [{"x": 1, "y": 2}]})"), "");
-  EXPECT_NE(mismatch(R"({"sections": {"lens": [[1, 2]]}})", R"({"sections": {"lens": [[1]]}})"), "");
+  EXPECT_NE(mismatch(R"({"sections": {"lens": [[1, 2]]}})", R"({"sections": {"lens": [[1]]}})"),
+            "");
 }
 
 TEST(Match, WhatIsNoDocumentNeverMatches) {

@@ -32,8 +32,13 @@ std::string check_figures(const Facts& facts, const Buffer& plan);
 std::string check_routes(const Facts& facts, const attnplan_step& step, const Buffer& plan);
 std::string check_contracts(const oracle::Batch& batch, const Facts& facts, const Buffer& plan);
 
+std::string check_format(const Buffer& plan);
+
 // All of them.
 std::string check_plan(const oracle::Batch& batch, const attnplan_step& step, const Buffer& plan);
+
+std::string check_explain(const oracle::BatchStructs& structs, const attnplan_planner* planner,
+                          const Buffer& plan);
 
 // How the planner behaves as a library: sizes, buffers, repetition, failure, borrowed inputs.
 std::string check_calls(const oracle::Batch& batch, const oracle::BatchStructs& structs,

@@ -35,7 +35,8 @@ void append_row(Dice* dice, const Batch& batch, int64_t live, int64_t entries, I
 
 BlockTable dense_table(Dice* dice, const Batch& batch, int64_t widest, bool with_ids) {
   BlockTable table;
-  table.columns = static_cast<int32_t>(widest) + (dice->percent(50) ? 0 : dice->in32(0, 5));
+  table.columns = static_cast<int32_t>(std::min<int64_t>(widest, INT32_MAX - 5));
+  if (dice->percent(50)) table.columns += dice->in32(0, 5);
   if (dice->percent(10)) table.columns -= dice->in32(0, 2);
   table.columns = std::max(table.columns, 1);
   if (dice->percent(20)) table.row_stride = table.columns + dice->in32(0, 3);

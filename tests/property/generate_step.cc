@@ -19,10 +19,10 @@ int generate_count(Dice* dice) {
   const int64_t roll = dice->in(0, 999);
   if (roll < 30) return 0;
   if (roll < 130) return 1;
-  if (roll < 640) return dice->in32(2, 6);
-  if (roll < 920) return dice->in32(7, 16);
-  if (roll < 998) return dice->in32(17, 48);
-  return dice->in32(49, 300);
+  if (roll < 600) return dice->in32(2, 6);
+  if (roll < 860) return dice->in32(7, 16);
+  if (roll < 990) return dice->in32(17, 80);
+  return dice->in32(81, 300);
 }
 
 // Runs of one kind; `tidy` batches have decodes before extends before prefills.
@@ -58,6 +58,11 @@ struct Habits {  // of one batch
   int ragged_percent;  // how many of them differ
 };
 
+int32_t any_width(Dice* dice, const Habits& habits) {
+  if (dice->percent(40)) return dice->in32(1, habits.threshold + 1);
+  return dice->percent(2) ? dice->in32(1, 9000) : dice->in32(1, 120);
+}
+
 Request generate_request(Dice* dice, const Habits& habits, Kind kind) {
   Request out;
   out.kind = kind;
@@ -71,14 +76,14 @@ Request generate_request(Dice* dice, const Habits& habits, Kind kind) {
       out.drafts = out.query - 1;
       break;
     case Kind::kExtend:
-      out.query = dice->percent(40) ? dice->in32(1, habits.threshold + 1) : dice->in32(1, 120);
+      out.query = any_width(dice, habits);
       out.context = generate_context(dice);
       out.prompt = out.context + out.query + (dice->percent(50) ? dice->in32(0, 50) : 0);
       out.known = dice->percent(30) ? out.context + out.query : out.prompt;
       if (dice->percent(15)) out.prompt = out.context / 2;  // resumed: only `known` tells
       break;
     case Kind::kPrefill:
-      out.query = dice->percent(40) ? dice->in32(1, habits.threshold + 1) : dice->in32(1, 120);
+      out.query = any_width(dice, habits);
       out.prompt = out.query + (dice->percent(50) ? dice->in32(0, 50) : 0);
       out.known = out.prompt;
       break;

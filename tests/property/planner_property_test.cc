@@ -97,6 +97,19 @@ TEST(PlannerProperty, NoRaggedPolicyLosesARow) {
   });
 }
 
+TEST(PlannerProperty, ExplanationsNameWhatTheyExplain) {
+  const Scratch scratch = create_scratch();
+  for_each_batch(20'000, [&](const Batch& batch) -> std::string {
+    const BatchStructs structs(batch);
+    Error error;
+    const Planner planner = create_planner(structs.config(), &error);
+    if (!planner) return "";
+    const Buffer plan =
+        build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
+    return plan.size() == 0 ? "" : check_explain(structs, planner.get(), plan);
+  });
+}
+
 TEST(PlannerProperty, ReversedBatchesAreBatches) {
   const Scratch scratch = create_scratch();
   for_each_batch(

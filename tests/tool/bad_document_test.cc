@@ -140,34 +140,25 @@ constexpr BadDocument kBadDocuments[] = {
      R"(82: "options.layout": not available yet)"},
     {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "local_attention_chunk": 8192})",
      R"(85: "local_attention_chunk": not available yet)"},
-    {R"([1, 2])",
-     R"(1: expected an object, got a list)"},
-    {R"(17)",
-     R"(1: expected an object, got an integer)"},
-    {R"("text")",
-     R"(1: expected an object, got a string)"},
-    {R"(null)",
-     R"(1: expected an object, got null)"},
+    {R"([1, 2])", R"(1: expected an object, got a list)"},
+    {R"(17)", R"(1: expected an object, got an integer)"},
+    {R"("text")", R"(1: expected an object, got a string)"},
+    {R"(null)", R"(1: expected an object, got null)"},
     {R"({"name": "cut", "query_lens": [1, 2)",
      R"(36: not well-formed JSON: unexpected end of input; expected ']')"},
     {R"({"name": "comma",})",
      R"(18: not well-formed JSON: unexpected '}'; expected string literal)"},
-    {R"({"name": 'single'})",
-     R"(10: not well-formed JSON: invalid literal)"},
-    {R"({name: 1})",
-     R"(3: not well-formed JSON: invalid literal; expected string literal)"},
+    {R"({"name": 'single'})", R"(10: not well-formed JSON: invalid literal)"},
+    {R"({name: 1})", R"(3: not well-formed JSON: invalid literal; expected string literal)"},
     {R"({"name": "x"} trailing)",
      R"(17: not well-formed JSON: invalid literal; expected end of input)"},
     {R"({"name": "bad \x escape"})",
      R"(16: not well-formed JSON: invalid string: forbidden character after backslash)"},
-    {R"({"name": "open)",
-     R"(15: not well-formed JSON: invalid string: missing closing quote)"},
-    {R"(// comment)",
-     R"(1: not well-formed JSON: invalid literal)"},
+    {R"({"name": "open)", R"(15: not well-formed JSON: invalid string: missing closing quote)"},
+    {R"(// comment)", R"(1: not well-formed JSON: invalid literal)"},
     {R"({"name": "x", "query_lens": [01]})",
      R"(31: not well-formed JSON: unexpected number literal; expected ']')"},
-    {R"({"name": "x", "query_lens": [NaN]})",
-     R"(30: not well-formed JSON: invalid literal)"},
+    {R"({"name": "x", "query_lens": [NaN]})", R"(30: not well-formed JSON: invalid literal)"},
 };
 
 std::string all_texts() {
@@ -196,7 +187,8 @@ TEST(BadDocument, MessageNamesFileLineColumnKeyAndWhatWasExpected) {
 
 // A document among them is answered all the same, in its place.
 TEST(BadDocument, NeighboursAreStillAnswered) {
-  const std::string good = R"({"name": "good", "backend": "unified", "query_lens": [1], "seq_lens": [5]})";
+  const std::string good =
+      R"({"name": "good", "backend": "unified", "query_lens": [1], "seq_lens": [5]})";
   for (const BadDocument& bad : kBadDocuments) {
     const TemporaryFile file("mixed.jsonl", good + "\n" + bad.text + "\n" + good + "\n");
     const ToolResult result = run_tool({"plan", file.path()});

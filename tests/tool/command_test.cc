@@ -99,18 +99,32 @@ TEST(Plan, KeysComeAsDocumented) {
   const auto plan = nlohmann::ordered_json::parse(result.out);
   Names keys;
   for (const auto& [key, value] : plan.items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (Names{"name", "error", "routes", "order", "segments", "num_decodes", "num_extends",
-                   "num_prefills", "num_pads", "num_decode_tokens", "num_extend_tokens",
-                   "num_prefill_tokens", "max_query_len", "ragged_policy", "warnings", "kv_view",
-                   "hash", "sections"}));
+  EXPECT_EQ(keys, (Names{"name", "error", "routes", "order", "segments", "num_decodes",
+                         "num_extends", "num_prefills", "num_pads", "num_decode_tokens",
+                         "num_extend_tokens", "num_prefill_tokens", "max_query_len",
+                         "ragged_policy", "warnings", "kv_view", "hash", "sections"}));
   keys.clear();
   for (const auto& [key, value] : plan.at("segments").at(0).items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (Names{"route", "kernel", "req_begin", "req_end", "row_begin", "row_end", "width",
-                   "max_query_len", "min_query_len", "max_seq_len", "min_seq_len", "sum_seq_lens",
-                   "max_context_len", "min_context_len", "sum_context_lens", "exact_query_lens",
-                   "exact_seq_lens", "page_size", "label", "reasons"}));
+  EXPECT_EQ(keys, (Names{"route",
+                         "kernel",
+                         "req_begin",
+                         "req_end",
+                         "row_begin",
+                         "row_end",
+                         "width",
+                         "max_query_len",
+                         "min_query_len",
+                         "max_seq_len",
+                         "min_seq_len",
+                         "sum_seq_lens",
+                         "max_context_len",
+                         "min_context_len",
+                         "sum_context_lens",
+                         "exact_query_lens",
+                         "exact_seq_lens",
+                         "page_size",
+                         "label",
+                         "reasons"}));
   EXPECT_EQ(plan.at("hash").get<std::string>().find_first_not_of("0123456789abcdef"),
             std::string::npos);
   EXPECT_EQ(plan.at("hash").get<std::string>().size(), 32u);
@@ -136,10 +150,16 @@ TEST(Plan, AClosedPipeEndsItQuietly) {
 }
 
 TEST(Arguments, UnusableOnesExitWithTwo) {
-  const std::vector<std::vector<std::string>> all = {
-      {}, {"plan"}, {"frobnicate"}, {"plan", "--frobnicate", "-"}, {"plan", "--backend", "vllm", "-"},
-      {"plan", "--pretty", "--explain", "-"}, {"run", "--seed", "x", "-"}, {"demo"},
-      {"demo", "--data", "/nowhere"}, {"run", "--max-rows", "-1", "-"}};
+  const std::vector<std::vector<std::string>> all = {{},
+                                                     {"plan"},
+                                                     {"frobnicate"},
+                                                     {"plan", "--frobnicate", "-"},
+                                                     {"plan", "--backend", "vllm", "-"},
+                                                     {"plan", "--pretty", "--explain", "-"},
+                                                     {"run", "--seed", "x", "-"},
+                                                     {"demo"},
+                                                     {"demo", "--data", "/nowhere"},
+                                                     {"run", "--max-rows", "-1", "-"}};
   for (const auto& arguments : all) {
     const ToolResult result = run_tool(arguments);
     EXPECT_EQ(result.status, 2) << (arguments.empty() ? "" : arguments.back());

@@ -61,11 +61,12 @@ TEST(DocumentReader, OneDocumentALine) {
 }
 
 TEST(DocumentReader, AStreamHoldsValuesOverManyLines) {
-  EXPECT_EQ(read_documents("{\n \"a\": [1,\n 2]\n}\n{\"b\": \"}\\\"{\"} {}\n\n  {\"c\": 1}", kStream),
-            (Pieces{{"{\n \"a\": [1,\n 2]\n}", 1, 1},
-                    {"{\"b\": \"}\\\"{\"}", 5, 1},
-                    {"{}", 5, 15},
-                    {"{\"c\": 1}", 7, 3}}));
+  EXPECT_EQ(
+      read_documents("{\n \"a\": [1,\n 2]\n}\n{\"b\": \"}\\\"{\"} {}\n\n  {\"c\": 1}", kStream),
+      (Pieces{{"{\n \"a\": [1,\n 2]\n}", 1, 1},
+              {"{\"b\": \"}\\\"{\"}", 5, 1},
+              {"{}", 5, 15},
+              {"{\"c\": 1}", 7, 3}}));
   EXPECT_EQ(read_documents(" \n ", kStream), Pieces{});
   EXPECT_EQ(read_documents("[{}]\n17 true", kStream),
             (Pieces{{"[{}]", 1, 1}, {"17", 2, 1}, {"true", 2, 4}}));
@@ -80,9 +81,11 @@ TEST(DocumentReader, AStreamGoesOnBehindABrokenDocument) {
   EXPECT_EQ(read_documents("{\"a\": \"x\n{\"b\": 1}\n", kStream),
             (Pieces{{"{\"a\": \"x", 1, 1}, {"{\"b\": 1}", 2, 1}}));
   // One mistake in a document of many lines is one bad document.
-  EXPECT_EQ(read_documents("{\n  \"a\": oops!,\n  \"b\": {\n    \"c\": 1\n  }\n}\n{\"d\": 1}\n", kStream),
-            (Pieces{{"{\n  \"a\": oops!", 1, 1}, {"{\"d\": 1}", 7, 1}}));
-  EXPECT_EQ(read_documents("}\n{\"b\": 1}\n", kStream), (Pieces{{"}", 1, 1}, {"{\"b\": 1}", 2, 1}}));
+  EXPECT_EQ(
+      read_documents("{\n  \"a\": oops!,\n  \"b\": {\n    \"c\": 1\n  }\n}\n{\"d\": 1}\n", kStream),
+      (Pieces{{"{\n  \"a\": oops!", 1, 1}, {"{\"d\": 1}", 7, 1}}));
+  EXPECT_EQ(read_documents("}\n{\"b\": 1}\n", kStream),
+            (Pieces{{"}", 1, 1}, {"{\"b\": 1}", 2, 1}}));
   EXPECT_EQ(read_documents("{\"a\": 1", kStream), (Pieces{{"{\"a\": 1", 1, 1}}));
 }
 
@@ -133,9 +136,10 @@ TEST(ValueScanner, PrefixesAreOpen) {
 }
 
 TEST(ValueScanner, BrokenWhereNothingCanFollow) {
-  const std::string texts[] = {"}", "]", ",", ":", "{1", "{]", "[}", "{\"a\" 1", "{\"a\": }", "{,",
-                               "[,", "[1 2", "{\"a\": 1 \"", "{\"a\": 1, 2", "{\"a\"}",
-                               "#", "[:", "{\"a\": 1,}"};
+  const std::string texts[] = {
+      "}",        "]",         ",",  ":",          "{1",   "{]",           "[}",
+      "{\"a\" 1", "{\"a\": }", "{,", "[,",         "[1 2", "{\"a\": 1 \"", "{\"a\": 1, 2",
+      "{\"a\"}",  "#",         "[:", "{\"a\": 1,}"};
   for (const std::string& text : texts) {
     ValueScanner scanner;
     EXPECT_EQ(scanner.scan(text), ValueScanner::State::kBroken) << text;

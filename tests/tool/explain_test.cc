@@ -1,6 +1,4 @@
 // --explain: what a person reads at three in the morning.
-#include "tool/explain_text.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,6 +6,7 @@
 
 #include "json/batch_document.h"
 #include "json/session.h"
+#include "tool/explain_text.h"
 #include "tool_process.h"
 
 namespace attnplan::tool {
@@ -65,14 +64,15 @@ TEST(Explain, BoundsAreMarkedAndTheCacheIsShown) {
 }
 
 TEST(Explain, ErrorsListTheKernelsThatWereTried) {
-  EXPECT_EQ(explanation(R"({"name": "odd block", "backend": "minimax_m3_sparse", "query_lens": [1, 1],
+  EXPECT_EQ(
+      explanation(R"({"name": "odd block", "backend": "minimax_m3_sparse", "query_lens": [1, 1],
       "seq_lens": [20, 30], "kv_cache": {"num_blocks": 64, "block_size": 16}})"),
-            "# odd block\n"
-            "error NO_ROUTE: no kernel of the profile takes 2 requests, the first is 0\n"
-            "  m3_decode refused: BLOCK_SIZE_UNSUPPORTED\n"
-            "  m3_prefill refused: BLOCK_SIZE_UNSUPPORTED\n"
-            "  requests: 0, 1\n"
-            "\n");
+      "# odd block\n"
+      "error NO_ROUTE: no kernel of the profile takes 2 requests, the first is 0\n"
+      "  m3_decode refused: BLOCK_SIZE_UNSUPPORTED\n"
+      "  m3_prefill refused: BLOCK_SIZE_UNSUPPORTED\n"
+      "  requests: 0, 1\n"
+      "\n");
 }
 
 // One reason, the contract and batch that give it, and the sentence that says what was in the way.
@@ -86,15 +86,17 @@ struct Witness {
 constexpr Witness kWitnesses[] = {
     {"RAGGED", R"("uniform": true)", R"("query_lens": [4, 4, 2], "seq_lens": [9, 9, 9])",
      "request 2 has 2 rows, request 0 has 4"},
-    {"INTERIOR_PAD", R"("uniform": true)", R"("query_lens": [4, 4, 0, 4], "seq_lens": [9, 9, 0, 9])",
+    {"INTERIOR_PAD", R"("uniform": true)",
+     R"("query_lens": [4, 4, 0, 4], "seq_lens": [9, 9, 0, 9])",
      "request 2 is a pad between live requests"},
     {"QUERY_LENS_NOT_EXACT", R"("uniform": true)",
      R"("query_lens": [4, 3], "seq_lens": [9, 9], "query_lens_exact": false)",
      "request 0 has 1 to 4 rows, the device decides"},
-    {"WIDTH_UNSUPPORTED", R"("max_query_len": 2)", R"("query_lens": [2, 1, 4], "seq_lens": [9, 9, 9])",
-     "request 2 has 4 rows, limit 2"},
+    {"WIDTH_UNSUPPORTED", R"("max_query_len": 2)",
+     R"("query_lens": [2, 1, 4], "seq_lens": [9, 9, 9])", "request 2 has 4 rows, limit 2"},
     {"WIDTH_UNSUPPORTED", R"("query_lens": [1, 2, 4])",
-     R"("query_lens": [2, 1, 3], "seq_lens": [9, 9, 9])", "request 2 has 3 rows, admitted: 1, 2, 4"},
+     R"("query_lens": [2, 1, 3], "seq_lens": [9, 9, 9])",
+     "request 2 has 3 rows, admitted: 1, 2, 4"},
     {"WIDTH_UNSUPPORTED", R"("query_lens": [1, 2, 4])",
      R"("query_lens": [4, 4], "seq_lens": [9, 9], "query_lens_exact": false)",
      "request 0 may have 3 rows, admitted: 1, 2, 4"},
@@ -102,7 +104,8 @@ constexpr Witness kWitnesses[] = {
      R"("query_lens": [2, 4], "seq_lens": [9, 9], "query_lens_exact": false)",
      "request 0 may have 4 rows, limit 3"},
     {"GROUP_TOO_WIDE", R"("max_query_len_x_group": 32)",
-     R"("query_lens": [1, 3], "seq_lens": [9, 9])", "request 1 has 3 rows x group of 16 = 48, limit 32"},
+     R"("query_lens": [1, 3], "seq_lens": [9, 9])",
+     "request 1 has 3 rows x group of 16 = 48, limit 32"},
     {"GROUP_UNSUPPORTED", R"("groups": [1, 8])", R"("query_lens": [1], "seq_lens": [9])",
      "16 query heads per KV head, admitted: 1, 8"},
     {"GROUP_UNSUPPORTED", R"("groups": [])", R"("query_lens": [1], "seq_lens": [9])",
@@ -127,8 +130,8 @@ constexpr Witness kWitnesses[] = {
     {"ARCH_UNSUPPORTED", R"("archs": ["gfx942", "gfx950"])",
      R"("query_lens": [1], "seq_lens": [9], "device": {"arch": "sm_90"})",
      "the device is sm_90, admitted: gfx942, gfx950"},
-    {"MASK_UNSUPPORTED", R"("uniform": false)", R"("query_lens": [1], "seq_lens": [9], "mask": "full")",
-     "the mask is full, admitted: causal"},
+    {"MASK_UNSUPPORTED", R"("uniform": false)",
+     R"("query_lens": [1], "seq_lens": [9], "mask": "full")", "the mask is full, admitted: causal"},
     {"WINDOW_UNSUPPORTED", R"("sliding_window": false)",
      R"("query_lens": [1], "seq_lens": [9], "sliding_window": 4096)",
      "the group has a sliding window of 4096 tokens"},
@@ -164,10 +167,11 @@ constexpr Witness kWitnesses[] = {
 TEST(Explain, EveryReasonNamesWhatWasInTheWay) {
   for (const Witness& w : kWitnesses) {
     const std::string text = explanation(
-        std::string(R"({"backend": {"name": "c", "kernels": [{"name": "fast", "route": "decode", )") +
+        std::string(
+            R"({"backend": {"name": "c", "kernels": [{"name": "fast", "route": "decode", )") +
         w.contract + R"(}, {"name": "slow", "route": "extend", "masks": ["causal", "full"], )" +
-        R"("features": ["sinks", "soft_cap", "alibi", "lse"]}]}, "decode_threshold": 4, )" + w.batch +
-        "}");
+        R"("features": ["sinks", "soft_cap", "alibi", "lse"]}]}, "decode_threshold": 4, )" +
+        w.batch + "}");
     const std::string note =
         std::string("        fast refused: ") + w.reason + ", " + w.sentence + "\n";
     EXPECT_NE(text.find(note), std::string::npos) << note << text;
@@ -187,9 +191,11 @@ TEST(Explain, EveryReasonHasAWitnessHere) {
 TEST(Explain, OnlyThePlansOfItsStepAreExplained) {
   json::BatchDocument ours, other;
   ASSERT_FALSE(json::parse_batch(R"({"backend": "aiter_mha", "query_lens": [4, 1],
-      "seq_lens": [9, 9], "decode_threshold": 4})", {"a", 1, 1}, "", ours));
+      "seq_lens": [9, 9], "decode_threshold": 4})",
+                                 {"a", 1, 1}, "", ours));
   ASSERT_FALSE(json::parse_batch(R"({"backend": "aiter_mha", "query_lens": [4, 4],
-      "seq_lens": [9, 9], "decode_threshold": 4})", {"b", 1, 1}, "", other));
+      "seq_lens": [9, 9], "decode_threshold": 4})",
+                                 {"b", 1, 1}, "", other));
   json::Session session;
   const json::Outcome outcome = session.plan(ours);
   ASSERT_TRUE(outcome.planned());

@@ -104,14 +104,16 @@ TEST(Range, BeyondInt32) {
 
 // Cache, then offsets, then requests from the lowest, then scalars.
 TEST(Range, TheEarlierCheckWins) {
-  const std::string bad_cache = R"("kv_cache": {"num_blocks": 4, "block_size": 100, "page_size": 16}, )";
+  const std::string bad_cache =
+      R"("kv_cache": {"num_blocks": 4, "block_size": 100, "page_size": 16}, )";
   for (const std::string scalar :
-       {R"("decode_threshold": 0, )", R"("decode_threshold": -2, )", R"("heads": {"num_q_heads": 0}, )",
-        R"("heads": {"num_q_heads": 16, "num_kv_heads": 3}, )", R"("sliding_window": 3000000000, )"}) {
+       {R"("decode_threshold": 0, )", R"("decode_threshold": -2, )",
+        R"("heads": {"num_q_heads": 0}, )", R"("heads": {"num_q_heads": 16, "num_kv_heads": 3}, )",
+        R"("sliding_window": 3000000000, )"}) {
     expect_all({
         {scalar + bad_cache + kBatch, "BLOCK_SIZE_UNSUPPORTED", -1, 100, 16},
-        {scalar + R"("query_start_loc": [0, 5, 3], "seq_lens": [5, 5])", "QUERY_START_LOC_INVALID", 1,
-         3, 5},
+        {scalar + R"("query_start_loc": [0, 5, 3], "seq_lens": [5, 5])", "QUERY_START_LOC_INVALID",
+         1, 3, 5},
         {scalar + R"("query_lens": [1, -1], "seq_lens": [5, 5])", "VALUE_OUT_OF_RANGE", 1, -1, 0},
     });
     // Later checks do not come before the scalar.
@@ -123,8 +125,8 @@ TEST(Range, TheEarlierCheckWins) {
       {R"("query_lens": [-3, 3000000000], "seq_lens": [5, 5])", "VALUE_OUT_OF_RANGE", 0, -3, 0},
       {R"("query_lens": [3, 3000000000, -1], "seq_lens": [5, 5, 5])", "VALUE_OUT_OF_RANGE", 1,
        3000000000, kInt32Max},
-      {bad_cache + R"("query_lens": [3000000000], "seq_lens": [5])", "BLOCK_SIZE_UNSUPPORTED", -1, 100,
-       16},
+      {bad_cache + R"("query_lens": [3000000000], "seq_lens": [5])", "BLOCK_SIZE_UNSUPPORTED", -1,
+       100, 16},
       {R"("query_start_loc": [0, 4000000000, 3000000000], "seq_lens": [5, 5])",
        "QUERY_START_LOC_INVALID", 1, kInt32Max - 1, kInt32Max},
   });

@@ -20,8 +20,9 @@ std::string document(int requests, const char* separator) {
     query_lens += (i == 0 ? "" : ",") + std::to_string(1 + i % 4);
     seq_lens += (i == 0 ? "" : ",") + std::to_string(100000 + i);
   }
-  return std::string("{\"backend\":\"unified\",") + separator + "\"decode_threshold\":4,\"query_lens\":[" +
-         query_lens + "]," + separator + "\"seq_lens\":[" + seq_lens + "]}\n";
+  return std::string("{\"backend\":\"unified\",") + separator +
+         "\"decode_threshold\":4,\"query_lens\":[" + query_lens + "]," + separator +
+         "\"seq_lens\":[" + seq_lens + "]}\n";
 }
 
 struct Streamed {

@@ -46,7 +46,8 @@ class Child {
   explicit Child(const std::vector<std::string>& arguments) {
     signal(SIGPIPE, SIG_IGN);
     std::vector<char*> argv = {const_cast<char*>(ATTNPLAN_TOOL_PATH)};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("fork");
