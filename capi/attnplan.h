@@ -266,7 +266,7 @@ typedef struct attnplan_contract {
   int32_t pads;        /* 0 empty, 1 full_width */
   int32_t graph;       /* 0 default (decode: uniform, else never), 1 uniform, 2 always, 3 never */
   attnplan_offset_unit offset_unit;
-  int32_t query_tile; /* packed rows (rows x group) of one query tile; 0: 16 */
+  int32_t query_tile; /* packed rows (rows x group) of one query tile; 0: 64 */
   int64_t offset_max;
   int32_t kv_tile;    /* tokens of one KV tile; 0: 128 */
   int32_t num_splits; /* of a kernel that always splits KV so; 0: none */

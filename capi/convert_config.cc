@@ -83,7 +83,7 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->max_requests = c->max_requests;
   contract->max_seq_len = c->max_seq_len;
   contract->tile_tokens = c->tile_tokens;
-  contract->query_tile = or_default(c->query_tile, 16);
+  contract->query_tile = or_default(c->query_tile, 64);
   contract->kv_tile = or_default(c->kv_tile, 128);
   contract->num_splits = c->num_splits;
   contract->offset_limit = {static_cast<OffsetUnit>(c->offset_unit), c->offset_max};

@@ -84,7 +84,7 @@ struct Contract {
   int32_t max_requests = 0;
   int32_t max_seq_len = 0;  // tokens
   int32_t tile_tokens = 0;
-  int32_t query_tile = 16;  // packed rows (rows x group) of one query tile of the work list
+  int32_t query_tile = 64;  // packed rows (rows x group) of one query tile of the work list
   int32_t kv_tile = 128;    // tokens of one KV tile
   int32_t num_splits = 0;   // of a kernel that always splits KV so; 0: none
   OffsetLimit offset_limit;

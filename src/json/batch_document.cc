@@ -184,7 +184,6 @@ void finish(Reader& reader, const Place& root, std::string_view default_backend,
     }
     batch.config.profile = batch.keep(default_backend);
   }
-  refuse_pending(reader, root);
 }
 
 std::string config_text_of(const Reader& reader, const Place& root,

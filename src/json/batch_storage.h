@@ -88,7 +88,4 @@ OffsetLimit read_offset_limit(Reader& reader, const Place& place);
 // Points the group at the table, once the number of requests is known.
 void finish_block_table(Reader& reader, const Place& place, BatchStorage& batch);
 
-// The keys whose feature is still to come: fails on the first one that the document uses.
-void refuse_pending(Reader& reader, const Place& root);
-
 }  // namespace attnplan::json

@@ -46,8 +46,8 @@ struct Tree {
   std::string strings;  // of all string nodes, unescaped, one behind the other
 
   std::string_view string(uint32_t node) const {
-    return std::string_view(strings).substr(static_cast<size_t>(nodes[node].integer),
-                                            nodes[node].size);
+    const std::string_view all = strings;
+    return all.substr(static_cast<size_t>(nodes[node].integer), nodes[node].size);
   }
   // Value of `key` in `node`, or 0 (the root is no member): it has none, or is no object.
   uint32_t find(uint32_t node, std::string_view key) const;

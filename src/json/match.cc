@@ -27,7 +27,7 @@ std::string compare_objects(const Json& expect, const Json& actual, const std::s
   if (!actual.is_object())
     return fmt::format("{}: expected an object, got {}", path, shown(actual));
   for (const auto& [key, value] : expect.items()) {
-    const std::string member = path.empty() ? key : path + "." + key;
+    const std::string member = path.empty() ? key : fmt::format("{}.{}", path, key);
     const auto found = actual.find(key);
     if (found == actual.end()) return fmt::format("{}: missing", member);
     std::string difference = compare(value, *found, member, key);

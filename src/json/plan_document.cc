@@ -26,12 +26,12 @@ void write_reasons(const attnplan_planner* planner, std::span<const attnplan_ref
 void write_error(const Outcome& outcome, JsonWriter& writer) {
   writer.key("error");
   writer.begin_object();
-  writer.member("code", std::string_view(outcome.code));
+  writer.member("code", std::string_view{outcome.code});
   writer.key("request");
   outcome.request < 0 ? writer.null() : writer.value(outcome.request);
   writer.member("value", outcome.value);
   writer.member("limit", outcome.limit);
-  writer.member("message", std::string_view(outcome.message));
+  writer.member("message", std::string_view{outcome.message});
   writer.key("reasons");
   write_reasons(outcome.planner, outcome.refusals, writer);
   writer.key("requests");
@@ -91,6 +91,38 @@ void write_ragged_policy(const attnplan_plan_header& header, JsonWriter& writer)
   name == nullptr ? writer.null() : writer.value(name);
 }
 
+// By policy; null: it leaves requests without a kernel.
+void write_policy_costs(const attnplan_plan_header& header, JsonWriter& writer) {
+  constexpr const char* kNames[] = {"demote", "uniform_prefix", "split_runs"};
+  writer.key("policy_costs");
+  writer.begin_object();
+  for (size_t i = 0; i < 3; ++i) {
+    writer.key(kNames[i]);
+    header.policy_costs[i] < 0 ? writer.null() : writer.value(header.policy_costs[i]);
+  }
+  writer.end_object();
+}
+
+void write_graph(const attnplan_plan_header& header, JsonWriter& writer) {
+  constexpr const char* kKinds[] = {"none", "piecewise", "full"};
+  writer.key("graph");
+  writer.begin_object();
+  writer.member("kind", kKinds[header.graph_kind]);
+  writer.member("rows", header.graph_rows);
+  writer.key("requests");
+  header.graph_requests < 0 ? writer.null() : writer.value(header.graph_requests);
+  writer.member("pad_rows", header.graph_pad_rows);
+  writer.member("pad_requests", header.graph_pad_requests);
+  writer.member("width", header.graph_width);
+  writer.end_object();
+}
+
+bool plans_under_auto(const attnplan_config& config) {
+  const attnplan_ragged_policy policy =
+      config.ragged != ATTNPLAN_RAGGED_DEFAULT ? config.ragged : config.profile_ragged;
+  return policy == ATTNPLAN_RAGGED_AUTO;
+}
+
 void write_warnings(const PlanReader& plan, JsonWriter& writer) {
   writer.key("warnings");
   writer.begin_array();
@@ -143,7 +175,7 @@ void write_routes(const BatchDocument& batch, const PlanReader& plan, JsonWriter
 }  // namespace
 
 void write_plan_members(const BatchDocument& batch, const Outcome& outcome, JsonWriter& writer) {
-  writer.member("name", std::string_view(batch.name()));
+  writer.member("name", std::string_view{batch.name()});
   if (!outcome.planned()) return write_error(outcome, writer);
   const PlanReader plan(outcome);
   writer.null_member("error");
@@ -158,11 +190,14 @@ void write_plan_members(const BatchDocument& batch, const Outcome& outcome, Json
   writer.end_array();
   write_counts(*plan.header, writer);
   write_ragged_policy(*plan.header, writer);
+  if (plans_under_auto(batch.config())) write_policy_costs(*plan.header, writer);
   write_warnings(plan, writer);
   if (batch.has_kv_cache()) write_kv_view(outcome.planner, writer);
+  if ((plan.header->flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0) write_graph(*plan.header, writer);
   writer.member("hash", std::string_view(fmt::format("{:016x}{:016x}", plan.header->step_hash,
                                                      plan.header->planner_hash)));
   if (batch.config().sections != 0) write_sections(plan, batch.config().sections, writer);
+  if (batch.config().work != ATTNPLAN_WORK_NONE) write_work(plan, writer);
 }
 
 void append_plan_document(const BatchDocument& batch, const Outcome& outcome, std::string& out) {

@@ -43,6 +43,9 @@ struct PlanReader {
   const attnplan_plan_header* header;
 };
 
+// Member "work": the work list.
+void write_work(const PlanReader& plan, JsonWriter& writer);
+
 // Member "sections" with one entry for each bit of `sections`.
 void write_sections(const PlanReader& plan, uint64_t sections, JsonWriter& writer);
 

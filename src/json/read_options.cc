@@ -41,8 +41,7 @@ void read_work(Reader& reader, const Place& place, BatchStorage& batch) {
 
 void read_sections(Reader& reader, const Place& place, BatchStorage& batch) {
   reader.for_each_element(place, [&](const Place& element) {
-    const int32_t section = reader.word(element, kSections);
-    if (section != kSectionPending) batch.config.sections |= uint64_t{1} << section;
+    batch.config.sections |= uint64_t{1} << reader.word(element, kSections);
   });
 }
 

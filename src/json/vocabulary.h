@@ -74,22 +74,21 @@ inline constexpr Word kPads[] = {{"empty", ATTNPLAN_PADS_EMPTY},
 inline constexpr Word kCaptures[] = {{"uniform", ATTNPLAN_CAPTURE_UNIFORM},
                                      {"always", ATTNPLAN_CAPTURE_ALWAYS},
                                      {"never", ATTNPLAN_CAPTURE_NEVER}};
-// Section ids; -1: a section that this version does not compute yet.
-inline constexpr int32_t kSectionPending = -1;
+// Section ids. Some bring others with them that have no word of their own.
 inline constexpr Word kSections[] = {{"query_start_loc", ATTNPLAN_SECTION_QUERY_START_LOC},
                                      {"seq_lens", ATTNPLAN_SECTION_SEQ_LENS},
                                      {"context_lens", ATTNPLAN_SECTION_CONTEXT_LENS},
                                      {"row_request", ATTNPLAN_SECTION_ROW_REQUEST},
                                      {"row_position", ATTNPLAN_SECTION_ROW_POSITION},
-                                     {"page_indptr", kSectionPending},
-                                     {"page_indices", kSectionPending},
-                                     {"last_page_len", kSectionPending},
-                                     {"page_table", kSectionPending},
-                                     {"slots", kSectionPending},
-                                     {"chunks", kSectionPending},
-                                     {"window", kSectionPending},
-                                     {"local", kSectionPending},
-                                     {"context_parallel", kSectionPending},
-                                     {"launch", kSectionPending}};
+                                     {"page_indptr", ATTNPLAN_SECTION_PAGE_INDPTR},
+                                     {"page_indices", ATTNPLAN_SECTION_PAGE_INDICES},
+                                     {"last_page_len", ATTNPLAN_SECTION_LAST_PAGE_LEN},
+                                     {"page_table", ATTNPLAN_SECTION_PAGE_TABLE},
+                                     {"slots", ATTNPLAN_SECTION_SLOTS},
+                                     {"chunks", ATTNPLAN_SECTION_CHUNKS},
+                                     {"window", ATTNPLAN_SECTION_WINDOW},
+                                     {"local", ATTNPLAN_SECTION_LOCAL},
+                                     {"context_parallel", ATTNPLAN_SECTION_CONTEXT_PARALLEL},
+                                     {"launch", ATTNPLAN_SECTION_LAUNCH}};
 
 }  // namespace attnplan::json

@@ -41,6 +41,18 @@ int32_t uniform_capacity(const Group& group, int32_t block_size) {
   return static_cast<int32_t>(std::min<int64_t>(int64_t{group.columns} * block_size, INT32_MAX));
 }
 
+Status check_indptr(const BlockTableInput& in, Error* error) {
+  const int32_t* indptr = in.group->block_indptr;
+  if (indptr == nullptr) return Status::kOk;
+  for (int32_t i = 0; i <= in.num_reqs; ++i) {
+    const int32_t least = i > 0 ? indptr[i - 1] : 0;
+    if (indptr[i] >= least) continue;
+    return error->set(Status::kInvalidArgument, Code::kNone, i > 0 ? i - 1 : -1, indptr[i], least,
+                      "block_indptr[%d] is %d, expected at least %d", i, indptr[i], least);
+  }
+  return Status::kOk;
+}
+
 Status check_width(const BlockTableInput& in, Error* error) {
   for (int32_t i = 0; i < in.num_reqs; ++i) {
     if (in.query_lens[i] == 0) continue;

@@ -33,6 +33,10 @@ int64_t widest_row(const Group& group, int32_t num_reqs);
 // Negative slots stay as they are, decided before any division.
 int64_t rebase_slot(int64_t slot, const KvCache& cache);
 
+// INVALID_ARGUMENT where a CSR table's indptr starts below 0 or decreases: nothing else says how many
+// ids there are.
+Status check_indptr(const BlockTableInput& in, Error* error);
+
 // BLOCK_TABLE_TOO_NARROW for the first live request whose row is too short.
 Status check_width(const BlockTableInput& in, Error* error);
 

@@ -254,7 +254,7 @@ class Explanation {
       const auto reason = static_cast<Reason>(r);
       const Range range = (on_decodes & bit(reason)) != 0 ? decodes : own;
       const Evidence evidence{planner_, refusal.kernel, replay_.lanes(), range};
-      table->note(fmt::format("{} refused: {}, {}", std::string_view(contract.name), name(reason),
+      table->note(fmt::format("{} refused: {}, {}", std::string_view{contract.name}, name(reason),
                               witness(evidence, reason)));
     }
   }

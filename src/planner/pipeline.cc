@@ -22,6 +22,7 @@ Status check_table(const Planner::State& state, const Step& step, const Group& g
   const KvCache& cache = *state.config.kv_cache;
   BlockTableInput in{&group, &cache, scan->lengths.query_lens, scan->lengths.seq_lens,
                      step.num_reqs};
+  if (const Status status = check_indptr(in, error); status != Status::kOk) return status;
   if (step.phase == Phase::kDraft) {
     const auto n = static_cast<size_t>(step.num_reqs);
     int32_t* clamped = buffers.clamped_seq_lens.fit(n);

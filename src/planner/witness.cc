@@ -164,7 +164,7 @@ class Writer {
         return fmt::format("head size {} (V: {}), admitted: {}", config_.head_size,
                            config_.v_head_size, joined(contract_.head_sizes));
       case Reason::kArchUnsupported:
-        return fmt::format("the device is {}, admitted: {}", std::string_view(config_.arch),
+        return fmt::format("the device is {}, admitted: {}", std::string_view{config_.arch},
                            archs());
       case Reason::kMaskUnsupported:
         return fmt::format("the mask is {}, admitted: {}",
@@ -183,7 +183,7 @@ class Writer {
     std::string text;
     if (!contract_.archs) return "any";
     for (const auto& arch : *contract_.archs) {
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", std::string_view(arch));
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", std::string_view{arch});
     }
     return text.empty() ? "none" : text;
   }

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -70,31 +69,6 @@ std::string plan_document_of(const CaseLine& c, BatchDocument& batch, bool prett
   return text;
 }
 
-// Cases whose feature is still to come, and the key that is refused for it.
-const std::map<std::string, std::string>& pending_cases() {
-  static const std::map<std::string, std::string> cases = {
-      {"graph:1", "graph"},
-      {"graph:2", "graph"},
-      {"graph:3", "graph"},
-      {"graph:4", "graph"},
-      {"graph:5", "graph"},
-      {"graph:6", "graph"},
-      {"graph:7", "graph"},
-      {"graph:8", "graph"},
-      {"sections:3", "options.chunk_policy"},
-      {"sections:4", "options.sections[0]\": \"chunks"},
-      {"sections:5", "options.sections[0]\": \"chunks"},
-      {"sections:6", "options.sections[0]\": \"chunks"},
-      {"sections:7", "context_parallel"},
-      {"sections:8", "options.sections[0]\": \"window"},
-      {"sections:9", "local_attention_chunk"},
-      {"sections:10", "options.sections[0]\": \"page_indptr"},
-      {"sections:11", "slot_mapping"},
-      {"sections:13", "context_parallel"},
-  };
-  return cases;
-}
-
 std::string id_of(const CaseLine& c) { return c.file + ":" + std::to_string(c.line); }
 
 class CaseTest : public testing::TestWithParam<CaseLine> {};
@@ -103,15 +77,6 @@ TEST_P(CaseTest, PlansAsExpected) {
   const CaseLine& c = GetParam();
   BatchDocument batch;
   const std::string plan = plan_document_of(c, batch);
-  const auto pending = pending_cases().find(id_of(c));
-  if (pending != pending_cases().end()) {
-    EXPECT_NE(plan.find("BAD_DOCUMENT"), std::string::npos) << plan;
-    EXPECT_NE(plan.find("not available yet"), std::string::npos) << plan;
-    std::string key;  // as JSON spells it inside a string
-    for (const char ch : pending->second) key += ch == '"' ? "\\\"" : std::string(1, ch);
-    EXPECT_NE(plan.find("\\\"" + key), std::string::npos) << plan;
-    return;
-  }
   ASSERT_TRUE(batch.expect().has_value());
   EXPECT_EQ(mismatch(*batch.expect(), plan), "") << plan;
 }
@@ -131,17 +96,6 @@ TEST(Cases, EveryFileHasLines) {
   std::map<std::string, int> lines;
   for (const CaseLine& c : all_cases()) ++lines[c.file];
   for (const std::string file : kFiles) EXPECT_GE(lines[file], 8) << file;
-}
-
-TEST(Cases, OnlyPendingFeaturesAreRefused) {
-  std::set<std::string> refused, listed;
-  for (const CaseLine& c : all_cases()) {
-    BatchDocument batch;
-    const std::string plan = plan_document_of(c, batch);
-    if (plan.find("not available yet") != std::string::npos) refused.insert(id_of(c));
-  }
-  for (const auto& [id, key] : pending_cases()) listed.insert(id);
-  EXPECT_EQ(refused, listed);
 }
 
 TEST(Cases, PlanningTwiceGivesEqualDocuments) {
