@@ -201,7 +201,8 @@ typedef struct attnplan_work {
   int32_t query_tile; /* packed rows (rows x group) of a tile */
   int32_t kv_tile;    /* tokens: KV ranges are cut at its multiples */
   int32_t num_slots;  /* partial outputs in use */
-  int32_t max_slots;  /* never more, whatever the batch: sizes the workspace */
+  int32_t max_slots;  /* never more, whatever the batch: sizes the workspace. 0 with fixed chunks
+                         where the planner has no limits to derive it from */
   int64_t makespan;   /* load of the longest worker: tokens, with the overhead of each item */
   double mean;        /* of all workers */
 } attnplan_work;      /* 40 bytes */

@@ -67,7 +67,7 @@ struct KvView {
 // VALUE_OUT_OF_RANGE, LAYOUT_UNSUPPORTED, BLOCK_SIZE_UNSUPPORTED, KV_ROWS_UNADDRESSABLE,
 // DTYPE_MISMATCH, OFFSET_OVERFLOW.
 Status resolve_kv_view(const KvCache& cache, int32_t num_kv_heads, int32_t head_size,
-                       std::string_view arch, KvView* view, Error* error);
+                       int32_t v_head_size, std::string_view arch, KvView* view, Error* error);
 
 // True where the last element of the cache (its last byte) lies beyond the limit.
 bool exceeds(const OffsetLimit& limit, const KvView& view);

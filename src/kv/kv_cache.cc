@@ -33,10 +33,13 @@ Status check_ranges(const KvCache& cache, Error* error) {
   return Status::kOk;
 }
 
-Status check_layout(const KvCache& cache, Error* error) {
+Status check_layout(const KvCache& cache, int32_t head_size, int32_t v_head_size, Error* error) {
   const auto refuse = [error](const char* why) {
     return error->set(Status::kPlanError, Code::kLayoutUnsupported, -1, 0, 0, "kv_cache: %s", why);
   };
+  if (cache.layout == Layout::kMla && v_head_size > head_size) {
+    return refuse("V is a prefix of an mla row, so its heads cannot be longer than K's");
+  }
   if (!cache.packed) return Status::kOk;
   if (cache.layout == Layout::kLhbnc) {
     return refuse("layout lhbnc keeps K and V in separate planes, so its blocks cannot be packed");
@@ -118,11 +121,12 @@ Status resolve_dtypes(const KvCache& cache, std::string_view arch, KvView* view,
   return Status::kOk;
 }
 
-Status resolve_offsets(const KvCache& cache, int32_t num_kv_heads, int32_t head_size, KvView* view,
+// `row_size`: elements of a token and head; K's and V's pages are of one size, so of the longer.
+Status resolve_offsets(const KvCache& cache, int32_t num_kv_heads, int32_t row_size, KvView* view,
                        Error* error) {
   __int128 stride = cache.block_stride;
   if (stride == 0) {
-    stride = static_cast<__int128>(cache.block_size) * head_size;
+    stride = static_cast<__int128>(cache.block_size) * row_size;
     if (cache.layout != Layout::kMla) stride *= num_kv_heads;
     if (cache.packed) stride *= 2;
   }
@@ -163,13 +167,16 @@ bool exceeds(const OffsetLimit& limit, const KvView& view) {
 }
 
 Status resolve_kv_view(const KvCache& cache, int32_t num_kv_heads, int32_t head_size,
-                       std::string_view arch, KvView* view, Error* error) {
+                       int32_t v_head_size, std::string_view arch, KvView* view, Error* error) {
   *view = KvView{};
   Status status = check_ranges(cache, error);
-  if (status == Status::kOk) status = check_layout(cache, error);
+  if (status == Status::kOk) status = check_layout(cache, head_size, v_head_size, error);
   if (status == Status::kOk) status = resolve_pages(cache, view, error);
   if (status == Status::kOk) status = resolve_dtypes(cache, arch, view, error);
-  if (status == Status::kOk) status = resolve_offsets(cache, num_kv_heads, head_size, view, error);
+  if (status == Status::kOk) {
+    const int32_t row_size = std::max(head_size, v_head_size);
+    status = resolve_offsets(cache, num_kv_heads, row_size, view, error);
+  }
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/scratch.h"
+#include "planner/short_batch.h"
 
 namespace attnplan {
 
@@ -42,7 +43,8 @@ ScannedStep scan_step(const Config& config, const Step& step, const Lengths& len
   int32_t* context_lens = step.num_computed_tokens == nullptr ? buffers.context_lens.fit(n) : nullptr;
   int32_t* classes = want_classes ? buffers.classes.fit(n) : nullptr;
   ScannedStep scanned;
-  isa.scan(in, context_lens, classes, &scanned.result);
+  const auto scan = step.num_reqs <= kShortBatch ? scan_short : isa.scan;
+  scan(in, context_lens, classes, &scanned.result);
   scanned.context_lens = context_lens != nullptr ? context_lens : step.num_computed_tokens;
   scanned.classes = classes;
   return scanned;

@@ -140,7 +140,7 @@ Status resolve_state(Planner::State* state, Error* error) {
   if (config.kv_cache) {
     // Head counts are checked below; a cache is described without them.
     const Status status = resolve_kv_view(*config.kv_cache, config.num_kv_heads, config.head_size,
-                                          config.arch, &state->view.emplace(), error);
+                                          config.v_head_size, config.arch, &state->view.emplace(), error);
     if (status != Status::kOk) return status;
   }
   if (const Status status = check_scalars(config, error); status != Status::kOk) return status;

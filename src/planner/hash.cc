@@ -1,6 +1,7 @@
 #include "planner/hash.h"
 
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
@@ -95,20 +96,14 @@ constexpr int32_t kGathered = 8;
 
 uint64_t hash_step(const Step& step, const Isa& isa) {
   const auto n = static_cast<size_t>(step.num_reqs);
-  const struct {
-    const void* data;
-    size_t bytes;
-  } arrays[] = {{step.query_lens, n * sizeof(int32_t)},
-                {step.query_start_loc, (n + 1) * sizeof(int32_t)},
-                {step.seq_lens, n * sizeof(int32_t)},
-                {step.num_computed_tokens, n * sizeof(int32_t)},
-                {step.num_prompt_tokens, n * sizeof(int32_t)},
-                {step.num_known_tokens, n * sizeof(int32_t)},
-                {step.num_draft_tokens, n * sizeof(int32_t)},
-                {step.is_prefilling, n},
-                {step.seq_len_exact, n}};
+  const int32_t* const ints[] = {step.query_lens,          step.query_start_loc,
+                                 step.seq_lens,            step.num_computed_tokens,
+                                 step.num_prompt_tokens,   step.num_known_tokens,
+                                 step.num_draft_tokens};
+  const uint8_t* const flags[] = {step.is_prefilling, step.seq_len_exact};
   int32_t present = 0;
-  for (int i = 0; i < 9; ++i) present |= arrays[i].data != nullptr ? 1 << i : 0;
+  for (int i = 0; i < 7; ++i) present |= ints[i] != nullptr ? 1 << i : 0;
+  for (int i = 0; i < 2; ++i) present |= flags[i] != nullptr ? 1 << (7 + i) : 0;
   const int32_t scalars[] = {step.num_reqs,
                              static_cast<int32_t>(step.phase),
                              step.query_lens_exact | step.seq_lens_exact << 1,
@@ -118,24 +113,29 @@ uint64_t hash_step(const Step& step, const Isa& isa) {
                              step.num_tokens_padded,
                              static_cast<int32_t>(step.graph_allow),
                              present};
+  const auto length = [&](int i) { return n + (i == 1 ? 1 : 0); };
   if (step.num_reqs <= kGathered) {
     // One hash over all of a short batch costs less than one for each array.
-    unsigned char gathered[sizeof scalars + 9 * sizeof(int32_t) * (kGathered + 1)];
-    size_t size = sizeof scalars;
-    std::memcpy(gathered, scalars, sizeof scalars);
-    for (const auto& array : arrays) {
-      if (array.data == nullptr) continue;
-      std::memcpy(gathered + size, array.data, array.bytes);
-      size += array.bytes;
+    int32_t gathered[std::size(scalars) + 9 * (kGathered + 1)];
+    int32_t* end = std::copy(std::begin(scalars), std::end(scalars), gathered);
+    for (int i = 0; i < 7; ++i) {
+      if (ints[i] == nullptr) continue;
+      for (size_t j = 0; j < length(i); ++j) *end++ = ints[i][j];
     }
-    return isa.hash(gathered, size, 0);
+    for (const uint8_t* array : flags) {
+      if (array == nullptr) continue;
+      for (size_t j = 0; j < n; ++j) *end++ = array[j];
+    }
+    return isa.hash(gathered, static_cast<size_t>(end - gathered) * sizeof gathered[0], 0);
   }
   uint64_t state = isa.hash(scalars, sizeof scalars, 0);
-  for (const auto& array : arrays) {
-    if (array.data == nullptr) continue;
-    state = (state ^ isa.hash(array.data, array.bytes, 0)) * 0x9e3779b97f4a7c15u;
+  const auto chain = [&](const void* data, size_t bytes) {
+    if (data == nullptr) return;
+    state = (state ^ isa.hash(data, bytes, 0)) * 0x9e3779b97f4a7c15u;
     state ^= state >> 32;
-  }
+  };
+  for (int i = 0; i < 7; ++i) chain(ints[i], length(i) * sizeof(int32_t));
+  for (const uint8_t* array : flags) chain(array, n);
   return state;
 }
 

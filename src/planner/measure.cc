@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/short_batch.h"
+
 namespace attnplan {
 namespace {
 
@@ -42,8 +44,9 @@ void apply_inexactness(const Lanes& lanes, Range range, Facts* facts) {
 Facts measure(const Lanes& lanes, Range range, const Isa& isa) {
   MeasureResult result;
   const int32_t n = range.end - range.begin;
-  isa.measure(lanes.query_lens + range.begin, lanes.seq_lens + range.begin,
-              lanes.context_lens + range.begin, n, &result);
+  const auto measure_loop = n <= kShortBatch ? measure_short : isa.measure;
+  measure_loop(lanes.query_lens + range.begin, lanes.seq_lens + range.begin,
+               lanes.context_lens + range.begin, n, &result);
   Facts facts;
   facts.num_live = n - result.num_pads;
   facts.num_pads = result.num_pads;

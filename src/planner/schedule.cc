@@ -224,10 +224,16 @@ void equal_chunks(WorkList* list, int32_t heads, int32_t workers) {
   }
 }
 
-// Cuts at multiples of `chunk` tokens of the sequence: a request's items do not depend on others'.
+// Cuts at multiples of `chunk` tokens of the sequence (rounded up to whole KV tiles), whatever the
+// batch: a request's items do not depend on its neighbours.
 void fixed_chunks(WorkList* list, int32_t heads, int32_t workers, int64_t chunk) {
-  const auto pieces_of = [chunk](const WorkTile& tile) {
-    return std::max<int64_t>(ceil_div(tile.kv_end, chunk) - tile.kv_begin / chunk, 1);
+  // In whole KV tiles.
+  const auto chunk_of = [chunk](const WorkTile& tile) {
+    return ceil_div(chunk, tile.kv_tile) * tile.kv_tile;
+  };
+  const auto pieces_of = [&](const WorkTile& tile) {
+    const int64_t size = chunk_of(tile);
+    return std::max<int64_t>(ceil_div(tile.kv_end, size) - tile.kv_begin / size, 1);
   };
   int64_t cost = 0;
   for (const WorkTile& tile : list->tiles) {
@@ -235,9 +241,10 @@ void fixed_chunks(WorkList* list, int32_t heads, int32_t workers, int64_t chunk)
   }
   WholeItems items(list, cost, workers);
   for_each_tile(*list, heads, [&](const WorkTile& tile, int32_t head) {
+    const int64_t size = chunk_of(tile);
     int64_t at = tile.kv_begin;
     do {
-      const int64_t end = std::min<int64_t>((at / chunk + 1) * chunk, tile.kv_end);
+      const int64_t end = std::min<int64_t>((at / size + 1) * size, tile.kv_end);
       items.add(tile, head, static_cast<int32_t>(at), static_cast<int32_t>(end));
       at = end;
     } while (at < tile.kv_end);
