@@ -1,6 +1,8 @@
 // The attnplan command. It reaches the planner through the C ABI of libattnplan.so alone.
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 
 #include "attnplan.h"
 #include "json/vocabulary.h"
@@ -99,5 +101,10 @@ int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends the output, not the tool
-  return attnplan::tool::run_tool(argc, argv);
+  try {
+    return attnplan::tool::run_tool(argc, argv);
+  } catch (const std::exception& problem) {  // out of memory, for one
+    std::fprintf(stderr, "attnplan: %s\n", problem.what());
+    return attnplan::tool::kExitUnusable;
+  }
 }
