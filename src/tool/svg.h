@@ -39,6 +39,8 @@ class Svg {
   void text(double x, double y, std::string_view content, double size, std::string_view color,
             Anchor anchor = Anchor::kStart, bool bold = false);
 
+  void append(const Svg& other) { body_ += other.body_; }
+
   // The document of what was drawn so far, on a background of its own. `definitions` is markup for
   // <defs>; `title` and `description` are for those who cannot see it.
   std::string document(double width, double height, std::string_view background,
