@@ -57,17 +57,6 @@ void count_routes(const std::vector<NaiveRequest>& requests, NaivePlan* plan) {
   }
 }
 
-// The only length of block_ids that a caller gives is the last entry: no entry may pass it.
-bool broken_index_list(const attnplan_step& step, const attnplan_group* group) {
-  if (group == nullptr || group->block_indptr == nullptr) return false;
-  const int32_t* indptr = group->block_indptr;
-  if (indptr[0] < 0) return true;
-  for (int32_t i = 0; i < step.num_reqs; ++i) {
-    if (indptr[i + 1] < indptr[i]) return true;
-  }
-  return false;
-}
-
 MaybeError fill(const attnplan_config& config, const attnplan_step& in, const attnplan_group* group,
                 NaivePlan* plan) {
   NaiveSetup setup;
@@ -78,7 +67,6 @@ MaybeError fill(const attnplan_config& config, const attnplan_step& in, const at
   for (const Contract& kernel : setup.kernels) plan->kernels.push_back(kernel.name);
   if (setup.cache) plan->kv_view = setup.cache->view;
 
-  if (broken_index_list(in, group)) return call_error(ATTNPLAN_INVALID_ARGUMENT);
   NaiveStep step;
   if (MaybeError error = read_step(in, &step)) return error;
   classify(setup, &step);
