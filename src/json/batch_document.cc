@@ -207,6 +207,7 @@ BatchDocument& BatchDocument::operator=(BatchDocument&&) noexcept = default;
 
 const std::string& BatchDocument::name() const { return storage_->name; }
 const std::optional<std::string>& BatchDocument::expect() const { return storage_->expect; }
+const std::string& BatchDocument::origin() const { return storage_->origin; }
 const attnplan_config& BatchDocument::config() const { return storage_->config; }
 const attnplan_step& BatchDocument::step() const { return storage_->step; }
 const attnplan_group& BatchDocument::group() const { return storage_->group; }
@@ -225,6 +226,7 @@ std::optional<DocumentError> parse_batch(std::string_view text, const Source& so
                                          std::string_view default_backend, BatchDocument& batch) {
   batch.storage_ = std::make_unique<BatchStorage>();
   BatchStorage& storage = *batch.storage_;
+  storage.origin = fmt::format("{}:{}:{}: ", source.file, source.line, source.column);
   Tree tree;
   const std::optional<SyntaxError> syntax = parse_tree(text, tree);
   Reader reader(text, tree, source);

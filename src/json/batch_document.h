@@ -25,6 +25,9 @@ class BatchDocument {
   // The text of "expect", whatever it holds. Known even where the rest of the document is bad.
   const std::optional<std::string>& expect() const;
 
+  // "file:line:column: " of its first byte, for messages that know no better place.
+  const std::string& origin() const;
+
   const attnplan_config& config() const;
   const attnplan_step& step() const;
   const attnplan_group& group() const;

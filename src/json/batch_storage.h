@@ -41,6 +41,7 @@ struct BlockTable {
 struct BatchStorage {
   std::string name;
   std::optional<std::string> expect;
+  std::string origin;
   std::string config_text;
   std::optional<RangeFault> cache_fault;
   std::optional<RangeFault> request_fault;

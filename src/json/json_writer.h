@@ -29,7 +29,7 @@ class JsonWriter {
     separate();
     quote(text);
   }
-  void value(const char* text) { value(std::string_view(text)); }
+  void value(const char* text) { value(std::string_view{text}); }
   void value(bool truth) { raw(truth ? "true" : "false"); }
   void value(std::integral auto number) { integer(static_cast<int64_t>(number)); }
   void value(double number);  // finite

@@ -194,8 +194,8 @@ void write_plan_members(const BatchDocument& batch, const Outcome& outcome, Json
   write_warnings(plan, writer);
   if (batch.has_kv_cache()) write_kv_view(outcome.planner, writer);
   if ((plan.header->flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0) write_graph(*plan.header, writer);
-  writer.member("hash", std::string_view(fmt::format("{:016x}{:016x}", plan.header->step_hash,
-                                                     plan.header->planner_hash)));
+  writer.member("hash", std::string_view{fmt::format("{:016x}{:016x}", plan.header->step_hash,
+                                                     plan.header->planner_hash)});
   if (batch.config().sections != 0) write_sections(plan, batch.config().sections, writer);
   if (batch.config().work != ATTNPLAN_WORK_NONE) write_work(plan, writer);
 }

@@ -40,6 +40,8 @@ attnplan_config without_scalars(const attnplan_config& config) {
   bare.max_sections_bytes = 0;
   bare.graph_full = bare.graph_piecewise = {nullptr, 0};
   bare.graph_width = bare.graph_max_num_seqs = 0;
+  bare.sections = 0;
+  bare.work = ATTNPLAN_WORK_NONE;
   bare.chunk_workspace_tokens = bare.work_fixed_tokens = bare.local_attention_chunk = 0;
   bare.context_parallel_world = bare.context_parallel_rank = bare.context_parallel_interleave = 0;
   return bare;
@@ -63,16 +65,17 @@ Session::~Session() {
   attnplan_scratch_destroy(scratch_);
 }
 
-Outcome Session::failure(const attnplan_error& error) const {
+Outcome Session::failure(const attnplan_error& error, const BatchDocument& batch) const {
   Outcome outcome;
   outcome.planner = planner_;
   outcome.code = error.code != ATTNPLAN_CODE_NONE ? attnplan_code_name(error.code)
                                                   : attnplan_status_name(error.status);
+  outcome.message = error.message;
   // The library calls it an argument, here it came from a document.
   if (error.status == ATTNPLAN_INVALID_ARGUMENT || error.status == ATTNPLAN_UNIMPLEMENTED) {
     outcome.code = attnplan_code_name(ATTNPLAN_CODE_BAD_DOCUMENT);
+    outcome.message = batch.origin() + error.message;
   }
-  outcome.message = error.message;
   outcome.request = error.request;
   outcome.value = error.value;
   outcome.limit = error.limit;
@@ -89,7 +92,8 @@ Outcome Session::attempt(const attnplan_config& config, const std::string& confi
     attnplan_planner_destroy(planner_);
     planner_ = nullptr;
     attnplan_error error = ATTNPLAN_ERROR_INIT;
-    if (attnplan_planner_create(&config, &planner_, &error) != ATTNPLAN_OK) return failure(error);
+    if (attnplan_planner_create(&config, &planner_, &error) != ATTNPLAN_OK)
+      return failure(error, batch);
     config_text_ = config_text;
   }
   return build(batch);
@@ -104,7 +108,7 @@ Outcome Session::build(const BatchDocument& batch) {
   error.requests = requests_.data();
   error.requests_capacity = static_cast<int32_t>(requests_.size());
   if (scratch_ == nullptr && attnplan_scratch_create(nullptr, &scratch_, &error) != ATTNPLAN_OK) {
-    return failure(error);
+    return failure(error, batch);
   }
   size_t bytes = 0;
   std::span<std::byte> buffer = aligned(storage_, kFirstPlanBytes);
@@ -115,7 +119,7 @@ Outcome Session::build(const BatchDocument& batch) {
     status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(), buffer.data(),
                                  buffer.size(), &bytes, &error);
   }
-  if (status != ATTNPLAN_OK) return failure(error);
+  if (status != ATTNPLAN_OK) return failure(error, batch);
   Outcome outcome;
   outcome.planner = planner_;
   outcome.plan = buffer.first(bytes);

@@ -45,7 +45,7 @@ class Session {
   Outcome attempt(const attnplan_config& config, const std::string& config_text,
                   const BatchDocument& batch);
   Outcome build(const BatchDocument& batch);
-  Outcome failure(const attnplan_error& error) const;
+  Outcome failure(const attnplan_error& error, const BatchDocument& batch) const;
   bool fails_earlier(const BatchDocument& batch, int32_t request, Outcome* earlier);
 
   attnplan_planner* planner_ = nullptr;

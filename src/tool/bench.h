@@ -7,12 +7,12 @@
 namespace attnplan::tool {
 
 struct BenchOptions {
-  std::string data;          // folder that holds traces/; empty: no traces
-  std::string filter;        // only inputs whose name contains this
-  std::string json;          // file for the figures; empty: none
-  bool quick = false;        // fewer and shorter repetitions: a look, no measurement
-  bool instructions = false; // count them under callgrind too
-  std::string fixed_work;    // plan this input `plans` times and report nothing
+  std::string data;           // folder that holds traces/; empty: no traces
+  std::string filter;         // only inputs whose name contains this
+  std::string json;           // file for the figures; empty: none
+  bool quick = false;         // fewer and shorter repetitions: a look, no measurement
+  bool instructions = false;  // count them under callgrind too
+  std::string fixed_work;     // plan this input `plans` times and report nothing
   int64_t plans = 1;
 };
 

@@ -13,8 +13,8 @@ namespace attnplan::tool {
 
 // One step's host arrays, in the form an engine keeps them.
 struct BenchStep {
-  std::vector<int32_t> query_start_loc;  // [n + 1]
-  std::vector<int32_t> seq_lens;         // [n], likewise below
+  std::vector<int32_t> query_start_loc;      // [n + 1]
+  std::vector<int32_t> seq_lens;             // [n], likewise below
   std::vector<int32_t> num_computed_tokens;  // empty: not given, likewise below
   std::vector<int32_t> num_prompt_tokens;
   std::vector<int32_t> num_draft_tokens;

@@ -14,8 +14,6 @@
 #include "tool/bench_inputs.h"
 #include "tool/bench_workloads.h"
 
-extern char** environ;
-
 namespace attnplan::tool {
 namespace {
 
@@ -44,6 +42,7 @@ class TemporaryDirectory {
 // Runs a program of the PATH with its output thrown away; its exit status, or -1.
 int run_silently(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -74,11 +73,15 @@ double total_of(const fs::path& path) {
 double count(const std::string& input_name, const std::string& data, int64_t plans) {
   const TemporaryDirectory directory;
   const fs::path out = directory.path() / "callgrind.out";
-  std::vector<std::string> command = {
-      "valgrind",          "--tool=callgrind", "--callgrind-out-file=" + out.string(),
-      fs::read_symlink("/proc/self/exe").string(),
-      "bench",             "--fixed-work",     input_name,
-      "--plans",           std::to_string(plans)};
+  std::vector<std::string> command = {"valgrind",
+                                      "--tool=callgrind",
+                                      "--callgrind-out-file=" + out.string(),
+                                      fs::read_symlink("/proc/self/exe").string(),
+                                      "bench",
+                                      "--fixed-work",
+                                      input_name,
+                                      "--plans",
+                                      std::to_string(plans)};
   if (!data.empty()) command.insert(command.end(), {"--data", data});
   if (run_silently(command) != 0) throw std::runtime_error("callgrind failed on " + input_name);
   return total_of(out);

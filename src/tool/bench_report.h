@@ -17,8 +17,8 @@ struct BenchFigures {
   double input_bytes = 0;
   size_t plan_bytes = 0;  // the largest
   Timing plan;
-  Timing copy;  // memcpy of the input
-  Timing fill;  // memset of plan_bytes
+  Timing copy;                         // memcpy of the input
+  Timing fill;                         // memset of plan_bytes
   std::optional<double> instructions;  // a plan
 };
 

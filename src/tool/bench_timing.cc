@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <stdexcept>
 
 namespace attnplan::tool {
@@ -18,8 +19,8 @@ double since_ns(Clock::time_point start) {
 
 double quantile(std::vector<float>& values, double q) {
   if (values.empty()) return 0;
-  const auto rank = static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5);
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
+  const auto rank = std::lround(q * static_cast<double>(values.size() - 1));
+  const auto at = values.begin() + rank;
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
@@ -54,7 +55,7 @@ struct Series {
   std::vector<float> samples;  // nanoseconds a call
 
   void repeat(benchmark::State& state) {
-    for (auto _ : state) {
+    for (auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores)
       const Clock::time_point start = Clock::now();
       workload->run(next, calls);
       const double ns = std::max(0.0, since_ns(start) - clock);

@@ -38,7 +38,7 @@ class DocumentReader {
   bool skip_blanks();
   bool skip_past(std::string_view mark);
   void consume(size_t bytes);
-  std::string_view pending() const { return std::string_view(buffer_).substr(begin_); }
+  std::string_view pending() const { return std::string_view{buffer_}.substr(begin_); }
 
   int fd_;
   Form form_;

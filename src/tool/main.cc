@@ -1,12 +1,17 @@
 // The attnplan command. It reaches the planner through the C ABI of libattnplan.so alone.
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 
 #include "attnplan.h"
 #include "json/vocabulary.h"
 #include "tool/bench.h"
 #include "tool/demo_command.h"
+#include "tool/draw_command.h"
+#include "tool/kv_command.h"
 #include "tool/plan_command.h"
+#include "tool/ragged_command.h"
 #include "tool/run_command.h"
 
 namespace attnplan::tool {
@@ -22,6 +27,9 @@ Examples:
   attnplan plan --backend unified trace.jsonl  one plan a line, for documents without "backend"
   zcat trace.jsonl.gz | attnplan plan -        from standard input, as much as there is
   attnplan run --max-seq-len 256 batch.json    execute the plan and compare with an oracle
+  attnplan draw batch.json -o plan.svg         a picture of the batch, its plan and its cache
+  attnplan kv --explain cache.json             the views of a K/V cache, step by step
+  attnplan ragged --markdown trace.jsonl       decode rows that each policy keeps on decode kernels
 
 Exit status: 0 every batch was planned (and ran right), 1 some batch gave an error, 2 some document
 was bad, a file could not be read, or the arguments are unusable.)";
@@ -36,6 +44,33 @@ void add_batch_arguments(CLI::App& command, std::vector<std::string>& files, std
   command.add_option("FILE", files, "Batch documents; - is standard input")->required();
   command.add_option("--backend", backend, "Profile of documents that name no \"backend\"")
       ->check(CLI::IsMember(profile_names()));
+}
+
+void add_backend_option(CLI::App& command, std::string& backend) {
+  command.add_option("--backend", backend, "Profile of documents that name no \"backend\"")
+      ->check(CLI::IsMember(profile_names()));
+}
+
+void add_draw_options(CLI::App& command, DrawOptions& options) {
+  command.add_option("FILE", options.file, "Batch documents; - is standard input")->required();
+  command.add_option("-o,--output", options.output, "File for the SVG; - is standard output")
+      ->capture_default_str();
+  command.add_option("--index", options.index, "Which document of the file, from 0")
+      ->check(CLI::NonNegativeNumber);
+  add_backend_option(command, options.backend);
+}
+
+void add_kv_options(CLI::App& command, KvOptions& options) {
+  command.add_option("FILE", options.files, "Documents with \"kv_cache\"; - is standard input")
+      ->required();
+  command.add_flag("--explain", options.explain, "The arithmetic as sentences");
+  add_backend_option(command, options.backend);
+}
+
+void add_ragged_options(CLI::App& command, RaggedOptions& options) {
+  command.add_option("TRACE", options.files, "Traces: one batch document a line")->required();
+  command.add_flag("--markdown", options.markdown, "A Markdown table");
+  add_backend_option(command, options.backend);
 }
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
@@ -78,6 +113,19 @@ int run_tool(int argc, char** argv) {
       ->required()
       ->check(CLI::ExistingDirectory);
 
+  DrawOptions draw;
+  CLI::App* draw_command = app.add_subcommand("draw", "Draw one batch and its plan as SVG");
+  add_draw_options(*draw_command, draw);
+
+  KvOptions kv;
+  CLI::App* kv_command = app.add_subcommand("kv", "Print the resolved views of K/V caches");
+  add_kv_options(*kv_command, kv);
+
+  RaggedOptions ragged;
+  CLI::App* ragged_command = app.add_subcommand(
+      "ragged", "Print the share of decode rows that stay on decode kernels, by policy and order");
+  add_ragged_options(*ragged_command, ragged);
+
   BenchOptions bench_options;
   CLI::App* bench_command = app.add_subcommand("bench", "Time the planner");
   add_bench_options(*bench_command, bench_options);
@@ -91,6 +139,9 @@ int run_tool(int argc, char** argv) {
   if (plan_command->parsed()) return plan_batches(plan);
   if (run_command->parsed()) return run_batches(run);
   if (demo_command->parsed()) return run_demo(demo);
+  if (draw_command->parsed()) return draw_batch_document(draw);
+  if (kv_command->parsed()) return show_kv_views(kv);
+  if (ragged_command->parsed()) return show_ragged(ragged);
   return bench(bench_options);
 }
 
@@ -99,5 +150,10 @@ int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends the output, not the tool
-  return attnplan::tool::run_tool(argc, argv);
+  try {
+    return attnplan::tool::run_tool(argc, argv);
+  } catch (const std::exception& problem) {  // out of memory, for one
+    std::fprintf(stderr, "attnplan: %s\n", problem.what());
+    return attnplan::tool::kExitUnusable;
+  }
 }

@@ -34,7 +34,7 @@ void append_run_document(const json::BatchDocument& batch, const json::Outcome& 
     writer.member("max_seq_len", report.max_seq_len);
     writer.member("seed", options.seed);
     writer.key("problem");
-    report.problem.empty() ? writer.null() : writer.value(std::string_view(report.problem));
+    report.problem.empty() ? writer.null() : writer.value(std::string_view{report.problem});
     writer.end_object();
   }
   writer.end_object();

@@ -121,7 +121,8 @@ static void half_a_hook_is_refused(void) {
   CHECK_INT(attnplan_scratch_create(&allocator, &scratch, NULL), ATTNPLAN_INVALID_ARGUMENT);
 }
 
-/* A scratch grows to the largest step it has seen; after that, plans of any mix allocate nothing. */
+/* A scratch grows to the largest step it has seen; after that, plans of any mix allocate nothing.
+ */
 static void repeated_plans_allocate_nothing(void) {
   counter count;
   const attnplan_allocator allocator = hook(&count, -1);

@@ -16,32 +16,33 @@ static int failures;
     }                                                                           \
   } while (0)
 
-#define CHECK_INT(got, want)                                                                  \
-  do {                                                                                        \
-    const int64_t check_got = (int64_t)(got), check_want = (int64_t)(want);                   \
-    if (check_got != check_want) {                                                            \
+#define CHECK_INT(got, want)                                                                    \
+  do {                                                                                          \
+    const int64_t check_got = (int64_t)(got), check_want = (int64_t)(want);                     \
+    if (check_got != check_want) {                                                              \
       fprintf(stderr, "%s:%d: %s is %" PRId64 ", want %" PRId64 "\n", __FILE__, __LINE__, #got, \
-              check_got, check_want);                                                         \
-      ++failures;                                                                             \
-    }                                                                                         \
+              check_got, check_want);                                                           \
+      ++failures;                                                                               \
+    }                                                                                           \
   } while (0)
 
-#define CHECK_TEXT(got, want)                                                                 \
-  do {                                                                                        \
-    const char *check_got = (got), *check_want = (want);                                      \
-    if (check_got == NULL || strcmp(check_got, check_want) != 0) {                            \
-      fprintf(stderr, "%s:%d: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, #got,         \
-              check_got == NULL ? "NULL" : check_got, check_want);                            \
-      ++failures;                                                                             \
-    }                                                                                         \
+#define CHECK_TEXT(got, want)                                                         \
+  do {                                                                                \
+    const char *check_got = (got), *check_want = (want);                              \
+    if (check_got == NULL || strcmp(check_got, check_want) != 0) {                    \
+      fprintf(stderr, "%s:%d: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, #got, \
+              check_got == NULL ? "NULL" : check_got, check_want);                    \
+      ++failures;                                                                     \
+    }                                                                                 \
   } while (0)
 
-#define CHECK_CONTAINS(got, part)                                                              \
-  do {                                                                                         \
-    if (strstr((got), (part)) == NULL) {                                                       \
-      fprintf(stderr, "%s:%d: \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, (got), (part)); \
-      ++failures;                                                                              \
-    }                                                                                          \
+#define CHECK_CONTAINS(got, part)                                                           \
+  do {                                                                                      \
+    if (strstr((got), (part)) == NULL) {                                                    \
+      fprintf(stderr, "%s:%d: \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, (got), \
+              (part));                                                                      \
+      ++failures;                                                                           \
+    }                                                                                       \
   } while (0)
 
 static inline int check_report(void) {

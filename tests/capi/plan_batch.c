@@ -72,8 +72,9 @@ static void ragged_verify_step_is_demoted(attnplan_scratch* scratch, plan_buffer
   CHECK_INT(segment->max_context_len, 1000);
   CHECK_INT(segment->sum_seq_lens, 30 * 1004 + 1001);
 
-  CHECK_INT(attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_REFUSALS, &view, &error),
-            ATTNPLAN_OK);
+  CHECK_INT(
+      attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_REFUSALS, &view, &error),
+      ATTNPLAN_OK);
   CHECK_INT(view.type, ATTNPLAN_TYPE_REFUSAL);
   CHECK_INT(view.count, 1);
   if (view.count == 1) {
@@ -84,15 +85,17 @@ static void ragged_verify_step_is_demoted(attnplan_scratch* scratch, plan_buffer
     CHECK_INT(refusal->reasons, 1u << ATTNPLAN_REASON_RAGGED);
   }
   /* A section that nobody asked for is an error of the caller, not a crash. */
-  CHECK_INT(attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_SEQ_LENS, &view, &error),
-            ATTNPLAN_INVALID_ARGUMENT);
+  CHECK_INT(
+      attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_SEQ_LENS, &view, &error),
+      ATTNPLAN_INVALID_ARGUMENT);
 
   CHECK_INT(attnplan_plan_get_routes(buffer->data, bytes, &step, routes, &error), ATTNPLAN_OK);
   for (i = 0; i < VERIFY_REQUESTS; ++i) CHECK_INT(routes[i], ATTNPLAN_ROUTE_EXTEND);
   attnplan_planner_destroy(planner);
 }
 
-/* Without the newcomer the same planner hands all rows to the decode kernel, at the measured width. */
+/* Without the newcomer the same planner hands all rows to the decode kernel, at the measured width.
+ */
 static void uniform_verify_step_stays_a_decode(attnplan_scratch* scratch, plan_buffer* buffer) {
   attnplan_config config = verify_config("aiter_mha");
   attnplan_planner* planner;
@@ -115,9 +118,9 @@ static void uniform_verify_step_stays_a_decode(attnplan_scratch* scratch, plan_b
   CHECK_TEXT(attnplan_planner_kernel_name(planner, segment->kernel), "pa_decode_gluon");
   CHECK_INT(segment->width, 4);
   CHECK_INT(segment->row_end, VERIFY_ROWS - 1);
-  CHECK_INT(attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_QUERY_START_LOC, &view,
-                                      NULL),
-            ATTNPLAN_OK);
+  CHECK_INT(
+      attnplan_plan_get_section(buffer->data, bytes, ATTNPLAN_SECTION_QUERY_START_LOC, &view, NULL),
+      ATTNPLAN_OK);
   CHECK_INT(view.count, VERIFY_REQUESTS);
   CHECK_INT(view.validity, ATTNPLAN_VALIDITY_EXACT);
   if (view.data != NULL && view.count == VERIFY_REQUESTS) {

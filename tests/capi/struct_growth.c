@@ -158,8 +158,7 @@ int main(void) {
   input_grows("kv_cache", &cache, sizeof cache, offsetof(attnplan_kv_cache, page_size),
               create_with_cache);
   input_grows("step", &step, sizeof step, offsetof(attnplan_step, phase), build_with_step);
-  input_grows("group", &group, sizeof group, offsetof(attnplan_group, block_ids),
-              build_with_group);
+  input_grows("group", &group, sizeof group, offsetof(attnplan_group, block_ids), build_with_group);
   what_lies_behind_a_short_struct_is_not_read();
   a_short_error_is_filled_as_far_as_it_goes();
   sizes_are_those_of_release_0_1();

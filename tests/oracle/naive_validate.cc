@@ -112,6 +112,17 @@ std::optional<BlockRow> block_row(const attnplan_group* group, int64_t request) 
                   group->block_ids == nullptr ? nullptr : group->block_ids + request * stride};
 }
 
+// The only length of block_ids that a caller gives is the last entry: no entry may pass it.
+bool broken_index_list(const NaiveStep& step, const attnplan_group* group) {
+  if (group == nullptr || group->block_indptr == nullptr) return false;
+  const int32_t* indptr = group->block_indptr;
+  if (indptr[0] < 0) return true;
+  for (size_t i = 0; i < step.requests.size(); ++i) {
+    if (indptr[i + 1] < indptr[i]) return true;
+  }
+  return false;
+}
+
 int64_t blocks_of(int64_t seq, int64_t block_size) { return (seq + block_size - 1) / block_size; }
 
 MaybeError check_widths(int64_t block_size, const attnplan_group* group, NaiveStep* step,
@@ -161,6 +172,7 @@ MaybeError validate_lengths(const NaiveSetup& setup, const NaiveStep& step) {
 MaybeError validate_blocks(const NaiveSetup& setup, const attnplan_group* group, NaiveStep* step,
                            std::vector<NaiveWarning>* warnings) {
   if (!setup.cache) return std::nullopt;
+  if (broken_index_list(*step, group)) return call_error(ATTNPLAN_INVALID_ARGUMENT);
   const attnplan_kv_cache& kv = setup.cache->given;
   if (MaybeError error = check_widths(kv.block_size, group, step, warnings)) return error;
   return check_ids(kv, group, *step);

@@ -51,6 +51,12 @@ void break_counts(Dice* dice, Batch* batch) {
 
 void break_table(Dice* dice, Batch* batch) {
   if (!batch->table || !batch->table->ids || batch->table->ids->empty()) return;
+  if (batch->table->indptr && dice->percent(30)) {
+    Ints* indptr = &*batch->table->indptr;
+    indptr->back() = dice->in32(0, indptr->back());
+    if (dice->percent(20)) indptr->front() = -1;
+    return;
+  }
   *any_entry(dice, &*batch->table->ids) =
       dice->pick<int32_t>({-1, INT32_MAX, batch->kv_cache->num_blocks});
 }

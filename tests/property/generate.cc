@@ -69,7 +69,7 @@ void reverse(std::optional<std::vector<T>>* values) {
 }
 
 void reverse_dense(int32_t num_reqs, BlockTable* table) {
-  if (!table->ids || table->indptr) return;
+  if (table->indptr) return;
   const int64_t stride = table->row_stride > 0 ? table->row_stride : table->columns;
   Ints out;
   for (int32_t i = num_reqs - 1; i >= 0; --i) {
@@ -93,6 +93,12 @@ void reverse_csr(int32_t num_reqs, BlockTable* table) {
 }
 
 }  // namespace
+
+bool has_rows(const BlockTable& table) {
+  if (!table.indptr) return table.ids.has_value();
+  return table.indptr->front() == 0 && std::is_sorted(table.indptr->begin(), table.indptr->end()) &&
+         static_cast<size_t>(table.indptr->back()) <= table.ids->size();
+}
 
 void generate_table(Dice* dice, Batch* batch) {
   if (!batch->kv_cache || dice->percent(30)) return;
@@ -140,7 +146,7 @@ Batch reversed(const Batch& batch) {
   }
   reverse(&out.is_prefilling);
   reverse(&out.seq_len_exact);
-  if (out.table) {
+  if (out.table && has_rows(*out.table)) {
     reverse_dense(batch.num_reqs(), &*out.table);
     reverse_csr(batch.num_reqs(), &*out.table);
   }

@@ -21,6 +21,9 @@ void generate_requests(Dice* dice, Batch* batch);  // lengths, state, exactness
 void generate_table(Dice* dice, Batch* batch);     // block tables, where there is a cache
 void break_something(Dice* dice, Batch* batch);    // one fault
 
+// Whether rows can be cut out of a table: not where its index list is the fault.
+bool has_rows(const oracle::BlockTable& table);
+
 // The same requests in reverse order, tables and state arrays included.
 Batch reversed(const Batch& batch);
 

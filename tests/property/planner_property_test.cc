@@ -52,7 +52,8 @@ std::string plan_and_check(const Batch& batch, attnplan_scratch* scratch) {
   const Planner planner = create_planner(structs.config(), &error);
   if (!planner) return "";
   const Buffer plan = build(planner.get(), scratch, structs.step(), structs.group(), &error);
-  if (plan.size() == 0) return error.raw().code != 0 ? "" : "neither a plan nor an error code";
+  if (plan.size() == 0)
+    return error.raw().status != ATTNPLAN_OK ? "" : "neither a plan nor an error";
   return check_plan(batch, structs.step(), plan);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "batch_json.h"
+#include "generate.h"
 
 namespace attnplan::property {
 namespace {
@@ -27,6 +28,7 @@ void erase_at(std::optional<std::vector<T>>* values, int i) {
 }
 
 void erase_table_row(int i, oracle::BlockTable* table) {
+  if (!has_rows(*table)) return;
   if (table->indptr) {
     oracle::Ints* indptr = &*table->indptr;
     const size_t at = static_cast<size_t>(i);
@@ -35,7 +37,7 @@ void erase_table_row(int i, oracle::BlockTable* table) {
     indptr->erase(indptr->begin() + i);
     for (size_t j = at; j < indptr->size(); ++j) (*indptr)[j] -= end - begin;
     (*indptr)[0] = 0;
-  } else if (table->ids) {
+  } else {
     const int64_t stride = table->row_stride > 0 ? table->row_stride : table->columns;
     const auto row = table->ids->begin() + i * stride;
     table->ids->erase(row, row + stride);
@@ -66,8 +68,9 @@ void as_lengths(Batch* batch) {
 void add_request_changes(const Batch& batch, std::vector<Change>* out) {
   out->push_back(as_lengths);
   if (batch.as_offsets) return;
+  const bool broken_index = batch.table && batch.table->indptr && !has_rows(*batch.table);
   for (int i = 0; i < batch.num_reqs(); ++i) {
-    out->push_back([i](Batch* b) { erase_request(i, b); });
+    if (!broken_index) out->push_back([i](Batch* b) { erase_request(i, b); });
     out->push_back([i](Batch* b) {  // a shorter context
       const size_t at = static_cast<size_t>(i);
       const int32_t cut = b->num_computed_tokens ? (*b->num_computed_tokens)[at] / 2

@@ -143,6 +143,16 @@ TEST(Plan, ErrorsCarryTheReasonsInProfileOrder) {
   EXPECT_EQ(error.at("requests"), (std::vector<int>{0, 1}));
 }
 
+// What the library refuses as an argument is the document's fault here, and says where it stands.
+TEST(Plan, ContradictoryOptionsAreABadDocument) {
+  const ToolResult result = run_tool({"plan", "-"}, kGood + "\n  " + R"({"backend": "unified",
+      "query_lens": [1], "seq_lens": [5], "options": {"sections": ["local"]}})");
+  EXPECT_EQ(result.status, 2);
+  const auto error = nlohmann::json::parse(lines_of(result.out).at(1)).at("error");
+  EXPECT_EQ(error.at("code"), "BAD_DOCUMENT");
+  EXPECT_EQ(error.at("message"), "stdin:2:3: section local needs local_attention_chunk");
+}
+
 TEST(Plan, AClosedPipeEndsItQuietly) {
   const ToolResult result = interrupt_tool({"plan", "--backend", "aiter_mha", kTrace, kTrace}, 100);
   EXPECT_EQ(result.err, "");

@@ -109,7 +109,8 @@ TEST(Range, TheEarlierCheckWins) {
   for (const std::string scalar :
        {R"("decode_threshold": 0, )", R"("decode_threshold": -2, )",
         R"("heads": {"num_q_heads": 0}, )", R"("heads": {"num_q_heads": 16, "num_kv_heads": 3}, )",
-        R"("sliding_window": 3000000000, )"}) {
+        R"("decode_threshold": 0, "options": {"work": "fixed:64", "sections": ["window"]}, )",
+        R"("context_parallel": {"world": 2, "rank": 2}, )", R"("sliding_window": 3000000000, )"}) {
     expect_all({
         {scalar + bad_cache + kBatch, "BLOCK_SIZE_UNSUPPORTED", -1, 100, 16},
         {scalar + R"("query_start_loc": [0, 5, 3], "seq_lens": [5, 5])", "QUERY_START_LOC_INVALID",

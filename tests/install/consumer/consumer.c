@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
   plan = malloc(bytes + ATTNPLAN_PLAN_ALIGNMENT);
   if (plan == NULL) return 3;
   {
-    char* aligned = (char*)plan + (ATTNPLAN_PLAN_ALIGNMENT - (uintptr_t)plan % ATTNPLAN_PLAN_ALIGNMENT);
+    char* aligned =
+        (char*)plan + (ATTNPLAN_PLAN_ALIGNMENT - (uintptr_t)plan % ATTNPLAN_PLAN_ALIGNMENT);
     if (attnplan_plan_build(planner, scratch, &step, NULL, aligned, bytes, &bytes, &error) !=
         ATTNPLAN_OK) {
       fprintf(stderr, "%s\n", error.message);

@@ -11,7 +11,8 @@ int main() {
   attnplan::Error error;
   attnplan::Planner* planner = nullptr;
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
-  if (attnplan::Planner::create(config, memory, &planner, &error) != attnplan::Status::kOk) return 1;
+  if (attnplan::Planner::create(config, memory, &planner, &error) != attnplan::Status::kOk)
+    return 1;
 
   const int32_t query_lens[] = {1, 4}, seq_lens[] = {5, 3};
   attnplan::Step step;
