@@ -9,8 +9,10 @@
  *
  * With ATTNPLAN_PLAN_FIXED_LAYOUT offsets and capacities depend on the planner alone, so that device
  * addresses can be captured; only the byte ranges that the header lists are written, and only they
- * have to be copied. Unused elements inside those ranges hold a defined fill: 0 for lengths, the
- * last value for starts and indptr, -1 for indices, positions and slots.
+ * have to be copied. Elements of a graph's pads, behind `count`, hold a defined fill: 0 for lengths,
+ * the last value for starts and indptr, -1 for indices, positions and slots (for pads of full width:
+ * one request of `width` rows and one KV token each). Bytes behind them, up to the next multiple of
+ * 64, are 0.
  */
 #ifndef ATTNPLAN_PLAN_FORMAT_H_
 #define ATTNPLAN_PLAN_FORMAT_H_

@@ -113,7 +113,7 @@ void stream_k(WorkList* list, int32_t heads, int32_t workers) {
   Budget budget(&builder, total_cost(*list, heads), workers, true);
   for_each_tile(*list, heads, [&](const WorkTile& tile, int32_t head) {
     int32_t at = tile.kv_begin;
-    do {
+    for (bool done = false; !done;) {
       const int64_t left = tile.kv_end - at;
       const int64_t room = budget.left() - kItemOverheadTokens;
       // Half a KV tile either way: borders fall on multiples of the tile.
@@ -129,11 +129,12 @@ void stream_k(WorkList* list, int32_t heads, int32_t workers) {
       const auto end = static_cast<int32_t>(at + take);
       builder.add(tile, head, at, end);
       at = end;
-      if (at < tile.kv_end) {
+      done = at == tile.kv_end;  // also where there was no KV: somebody must write the output
+      if (!done) {
         budget.add_cost(kItemOverheadTokens);
         budget.next_worker();
       }
-    } while (at < tile.kv_end);
+    }
   });
   if (builder.load() > 0) builder.finish_worker();
   builder.finish(ATTNPLAN_WORK_LIST_STREAM_K, workers);
