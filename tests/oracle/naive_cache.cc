@@ -47,7 +47,8 @@ MaybeError check_ranges(const attnplan_kv_cache& kv) {
   return std::nullopt;
 }
 
-bool layout_contradicts(const attnplan_kv_cache& kv) {
+bool layout_contradicts(const attnplan_kv_cache& kv, const NaiveSetup& setup) {
+  if (kv.layout == ATTNPLAN_LAYOUT_MLA && setup.v_head_size > setup.head_size) return true;
   if ((kv.flags & ATTNPLAN_KV_PACKED) == 0) return false;
   return kv.layout == ATTNPLAN_LAYOUT_LHBNC || kv.layout == ATTNPLAN_LAYOUT_MLA ||
          kv.scale == ATTNPLAN_SCALE_TOKEN_INLINE;
@@ -94,7 +95,8 @@ MaybeError settle_dtypes(const attnplan_kv_cache& kv, const std::string& arch,
 
 MaybeError find_last_offset(const attnplan_kv_cache& kv, const NaiveSetup& setup,
                             attnplan_kv_view* view) {
-  int64_t stride = kv.block_size * setup.head_size;
+  // K's and V's pages are of one size: the longer of the two.
+  int64_t stride = kv.block_size * std::max(setup.head_size, setup.v_head_size);
   if (kv.layout != ATTNPLAN_LAYOUT_MLA) stride *= setup.num_kv_heads;
   if (view->packed) stride *= 2;
   view->block_stride = kv.block_stride > 0 ? kv.block_stride : stride;
@@ -119,7 +121,9 @@ int64_t element_bytes(attnplan_dtype dtype) {
 MaybeError resolve_cache(const attnplan_kv_cache& kv, const NaiveSetup& setup, NaiveCache* cache) {
   cache->given = kv;
   if (MaybeError error = check_ranges(kv)) return error;
-  if (layout_contradicts(kv)) return plan_error(ATTNPLAN_CODE_LAYOUT_UNSUPPORTED, -1, 0, 0);
+  if (layout_contradicts(kv, setup)) {
+    return plan_error(ATTNPLAN_CODE_LAYOUT_UNSUPPORTED, -1, 0, 0);
+  }
 
   attnplan_kv_view* view = &cache->view;
   view->packed = (kv.flags & ATTNPLAN_KV_PACKED) != 0;
