@@ -71,7 +71,7 @@ TEST(Work, SmallBatchesTokenByToken) {
 
 TEST(Work, LargeBatches) {
   Tally tally;
-  check_random(Size::kLarge, 1000001, 2500, &tally);
+  check_random(Size::kLarge, 1000001, 1000, &tally);
   EXPECT_GT(tally.partials, 10000);
 }
 
