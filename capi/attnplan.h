@@ -462,10 +462,12 @@ typedef struct attnplan_group {
   int64_t row_stride; /* ids; 0: columns */
   const void* slot_mapping; /* [rows] token slots, int32 or int64 by flag; negative: no slot */
   int32_t columns;
-  uint32_t flags; /* ATTNPLAN_GROUP_* */
+  uint32_t flags;          /* ATTNPLAN_GROUP_* */
+  int32_t tokens_per_id;   /* the unit of block_ids; 0: block_size. Another is PAGE_SIZE_MISMATCH */
+  int32_t reserved0;       /* 0 */
 } attnplan_group;
 #define ATTNPLAN_GROUP_INIT \
-  { sizeof(attnplan_group), NULL, NULL, 0, NULL, 0, 0 }
+  { sizeof(attnplan_group), NULL, NULL, 0, NULL, 0, 0, 0, 0 }
 
 /* ---------------------------------------------------------------- calls */
 

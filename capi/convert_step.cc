@@ -65,6 +65,7 @@ Status to_group(const attnplan_group* given, Group* group, Error* error) {
   }
   constexpr uint32_t kFlags = ATTNPLAN_GROUP_SKIP_ID_CHECK | ATTNPLAN_GROUP_SLOTS_INT64;
   if ((g->flags & ~kFlags) != 0) return unknown_value(error, "group flags", g->flags);
+  if (g->reserved0 != 0) return unknown_value(error, "group reserved0", g->reserved0);
   if (g->columns < 0 || g->row_stride < 0) {
     return invalid(error, "columns and row_stride of a block table cannot be negative");
   }
@@ -78,6 +79,7 @@ Status to_group(const attnplan_group* given, Group* group, Error* error) {
   group->block_indptr = g->block_indptr;
   group->row_stride = g->row_stride;
   group->columns = g->columns;
+  group->tokens_per_id = g->tokens_per_id;
   group->check_ids = (g->flags & ATTNPLAN_GROUP_SKIP_ID_CHECK) == 0;
   group->slot_mapping = g->slot_mapping;
   group->slots_int64 = (g->flags & ATTNPLAN_GROUP_SLOTS_INT64) != 0;

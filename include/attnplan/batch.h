@@ -38,6 +38,7 @@ struct Group {
   const int32_t* block_indptr = nullptr;
   int64_t row_stride = 0;  // ids
   int32_t columns = 0;
+  int32_t tokens_per_id = 0;  // the unit of block_ids; 0: block_size
   bool check_ids = true;
   const void* slot_mapping = nullptr;  // [rows] token slots
   bool slots_int64 = false;

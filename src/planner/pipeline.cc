@@ -20,6 +20,12 @@ Status check_table(const Planner::State& state, const Step& step, const Group& g
                    Scratch::Buffers& buffers, StepScan* scan, Error* error) {
   if (!state.view || !group.has_table()) return Status::kOk;
   const KvCache& cache = *state.config.kv_cache;
+  if (group.tokens_per_id != 0 && group.tokens_per_id != cache.block_size) {
+    return error->set(Status::kPlanError, Code::kPageSizeMismatch, -1, group.tokens_per_id,
+                      cache.block_size,
+                      "an id of the block table stands for %d tokens, a block of the cache has %d",
+                      group.tokens_per_id, cache.block_size);
+  }
   BlockTableInput in{&group, &cache, scan->lengths.query_lens, scan->lengths.seq_lens,
                      step.num_reqs};
   if (const Status status = check_indptr(in, error); status != Status::kOk) return status;
