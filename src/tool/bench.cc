@@ -102,6 +102,7 @@ int bench(const BenchOptions& options) try {
   if (options.instructions) count_instructions(figures, options, progress);
   progress.clear();
   std::fputs(bench_table(figures).c_str(), stdout);
+  std::fputs(bench_groups_note(figures).c_str(), stdout);
   if (!options.json.empty()) write_bench_json(figures, options.json);
   return 0;
 } catch (const std::exception& error) {

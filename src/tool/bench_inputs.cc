@@ -14,7 +14,9 @@ namespace {
 constexpr int32_t kSizes[] = {1, 32, 256, 1024, 8192};
 constexpr std::array<const char*, 3> kShapes = {"uniform", "ragged", "mixed"};
 constexpr std::array<const char*, 2> kTraces = {"conversation_eagle3", "code_plain"};
+constexpr int32_t kGroups[] = {1, 4, 20};
 constexpr int32_t kThreshold = 4;  // three drafts
+constexpr int32_t kColumns = 64;   // of the block table: 8192 tokens
 // Inputs of one case stay in a second-level cache, as arrays that an engine has just written do.
 constexpr size_t kMaxInputBytes = 256 << 10;
 
@@ -55,11 +57,31 @@ BenchStep make_step(std::string_view shape, int32_t n, Random& random) {
   return step;
 }
 
-BenchInput made_input(std::string_view name, std::string_view shape, int32_t n) {
-  BenchInput input{std::string(name), {}};
+void add_block_table(BenchStep& step, Random& random) {
+  step.columns = kColumns;
+  step.block_ids.resize(static_cast<size_t>(step.num_reqs()) * kColumns);
+  const int32_t num_blocks = step.num_reqs() * kColumns;
+  for (int32_t& id : step.block_ids) id = between(random, 0, num_blocks - 1);
+}
+
+// "shape/n" or "shape/n/ask", as bench_input_names() spells them.
+BenchInput made_input(const std::string& name) {
+  BenchInput input;
+  input.name = name;
+  const size_t slash = name.find('/');
+  const std::string shape = name.substr(0, slash);
+  const int32_t n = std::stoi(name.substr(slash + 1));
+  const std::string ask = name.substr(std::min(name.find('/', slash + 1), name.size()));
+  if (ask == "/stream_k") input.ask = BenchAsk::kStreamK;
+  if (ask == "/page_table") input.ask = BenchAsk::kPageTable;
+  if (ask.rfind("/groups:", 0) == 0) {
+    input.ask = BenchAsk::kGroups;
+    input.groups = std::stoi(ask.substr(ask.find(':') + 1));
+  }
   Random random(static_cast<uint32_t>(n));
   do {
     input.steps.push_back(make_step(shape, n, random));
+    if (input.ask == BenchAsk::kPageTable) add_block_table(input.steps.back(), random);
   } while (input.steps.size() < 16 &&
            input.steps.size() * input.steps.front().bytes() < kMaxInputBytes);
   return input;
@@ -86,10 +108,11 @@ BenchStep step_of(const json::BatchDocument& batch) {
   return step;
 }
 
-BenchInput trace_input(std::string_view name, const std::string& path) {
+BenchInput trace_input(const std::string& name, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
-  BenchInput input{std::string(name), {}};
+  BenchInput input;
+  input.name = name;
   json::Source source{path};
   for (std::string line; std::getline(file, line); ++source.line) {
     json::BatchDocument batch;
@@ -129,8 +152,16 @@ attnplan_step BenchStep::view() const {
   return step;
 }
 
+attnplan_group BenchStep::group() const {
+  attnplan_group group = ATTNPLAN_GROUP_INIT;
+  group.block_ids = data_or_null(block_ids);
+  group.columns = columns;
+  return group;
+}
+
 std::vector<const std::vector<int32_t>*> BenchStep::arrays() const {
-  return {&query_start_loc, &seq_lens, &num_computed_tokens, &num_prompt_tokens, &num_draft_tokens};
+  return {&query_start_loc,   &seq_lens,         &num_computed_tokens,
+          &num_prompt_tokens, &num_draft_tokens, &block_ids};
 }
 
 size_t BenchStep::bytes() const {
@@ -151,9 +182,14 @@ double BenchInput::mean_bytes() const {
 
 std::vector<std::string> bench_input_names(const std::string& data) {
   std::vector<std::string> names;
-  for (const char* shape : kShapes) {
-    for (int32_t n : kSizes) names.push_back(std::string(shape) + "/" + std::to_string(n));
-  }
+  const auto add = [&names](const char* shape, const char* ask) {
+    for (int32_t n : kSizes) names.push_back(std::string(shape) + "/" + std::to_string(n) + ask);
+  };
+  for (const char* shape : kShapes) add(shape, "");
+  add("uniform", "/stream_k");
+  add("ragged", "/stream_k");
+  add("uniform", "/page_table");
+  for (int32_t groups : kGroups) names.push_back("uniform/256/groups:" + std::to_string(groups));
   if (!data.empty()) {
     for (const char* trace : kTraces) names.push_back(std::string("trace/") + trace);
   }
@@ -161,17 +197,14 @@ std::vector<std::string> bench_input_names(const std::string& data) {
 }
 
 BenchInput bench_input(std::string_view name, const std::string& data) {
-  for (const char* trace : kTraces) {
-    if (name == std::string("trace/") + trace) {
-      return trace_input(name, data + "/traces/" + trace + ".jsonl");
-    }
+  const std::string text(name);
+  const std::vector<std::string> names = bench_input_names(data);
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    throw std::runtime_error("no benchmark input is called " + text);
   }
-  for (const char* shape : kShapes) {
-    for (int32_t n : kSizes) {
-      if (name == std::string(shape) + "/" + std::to_string(n)) return made_input(name, shape, n);
-    }
-  }
-  throw std::runtime_error("no benchmark input is called " + std::string(name));
+  constexpr std::string_view kTrace = "trace/";
+  if (text.rfind(kTrace, 0) != 0) return made_input(text);
+  return trace_input(text, data + "/traces/" + text.substr(kTrace.size()) + ".jsonl");
 }
 
 }  // namespace attnplan::tool

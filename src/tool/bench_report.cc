@@ -39,8 +39,9 @@ std::string cpu_model() {
 }  // namespace
 
 std::string bench_table(const std::vector<BenchFigures>& figures) {
-  std::string text = fmt::format("{:<26} {:>8} {:>10} {:>10} {:>11} {:>9}", "batch", "requests",
-                                 "median", "p99", "per request", "x memcpy");
+  std::string text =
+      fmt::format("{:<26} {:>8} {:>10} {:>10} {:>11} {:>9} {:>9}", "batch", "requests", "median",
+                  "p99", "per request", "x memcpy", "x memset");
   const bool counted = !figures.empty() && figures.front().instructions.has_value();
   text += counted ? fmt::format(" {:>12}\n", "instructions") : "\n";
   for (const BenchFigures& f : figures) {
@@ -49,6 +50,21 @@ std::string bench_table(const std::vector<BenchFigures>& figures) {
                     nanoseconds(f.plan.median_ns), nanoseconds(f.plan.p99_ns),
                     ratio(f.plan.median_ns, f.requests), ratio(f.plan.median_ns, f.copy.median_ns));
     text += f.instructions ? fmt::format(" {:>12.0f}\n", *f.instructions) : "\n";
+  }
+  return text;
+}
+
+std::string bench_groups_note(const std::vector<BenchFigures>& figures) {
+  std::string text;
+  double first = 0;
+  for (const BenchFigures& f : figures) {
+    const size_t at = f.name.find("/groups:");
+    if (at == std::string::npos) continue;
+    const int groups = std::stoi(f.name.substr(f.name.find(':') + 1));
+    if (groups == 1) first = f.plan.median_ns;
+    if (groups == 1 || first <= 0) continue;
+    text += fmt::format("of {} KV groups each further one costs {:.0f}% of the first\n", groups,
+                        100 * (f.plan.median_ns - first) / (groups - 1) / first);
   }
   return text;
 }

@@ -24,6 +24,9 @@ struct BenchFigures {
 
 std::string bench_table(const std::vector<BenchFigures>& figures);
 
+// What further KV groups cost in a call that plans several; empty where that was not timed.
+std::string bench_groups_note(const std::vector<BenchFigures>& figures);
+
 // Throws std::runtime_error where the file cannot be written.
 void write_bench_json(const std::vector<BenchFigures>& figures, const std::string& path);
 

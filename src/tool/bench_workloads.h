@@ -18,13 +18,13 @@ class Workload {
   virtual void run(int64_t first, int64_t count) = 0;
 };
 
-// Plans through the C ABI into a buffer that is already there, without any optional section.
-// Throws std::runtime_error where a step cannot be planned.
+// Plans through the C ABI into buffers that are already there. Throws std::runtime_error where a
+// step cannot be planned.
 class PlanWorkload : public Workload {
  public:
   explicit PlanWorkload(const BenchInput& input);
   void run(int64_t first, int64_t count) override;
-  size_t max_plan_bytes() const { return plan_bytes_; }
+  size_t max_plan_bytes() const { return plan_bytes_; }  // of all groups together
 
  private:
   struct Destroy {
@@ -34,10 +34,20 @@ class PlanWorkload : public Workload {
   struct Line {
     alignas(ATTNPLAN_PLAN_ALIGNMENT) unsigned char bytes[ATTNPLAN_PLAN_ALIGNMENT];
   };
-  std::unique_ptr<attnplan_planner, Destroy> planner_;
+  using Buffer = std::vector<Line>;
+
+  void add_planner(const BenchInput& input, int32_t group);
+  void size_buffers(const BenchInput& input);
+
+  std::vector<std::unique_ptr<attnplan_planner, Destroy>> owned_;
   std::unique_ptr<attnplan_scratch, Destroy> scratch_;
   std::vector<attnplan_step> steps_;
-  std::vector<Line> buffer_;
+  std::vector<attnplan_group> groups_;  // one a step
+  std::vector<Buffer> buffers_;         // one a planner, likewise below
+  std::vector<const attnplan_planner*> planners_;
+  std::vector<void*> outputs_;
+  std::vector<size_t> capacities_;
+  std::vector<size_t> written_;
   size_t plan_bytes_ = 0;
 };
 
