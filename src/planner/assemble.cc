@@ -55,6 +55,7 @@ void count(const attnplan_segment& s, attnplan_plan_header* h) {
 // Extents with the pads that the graph adds, and what those pads look like.
 void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
   const auto& segments = plan->parts->segments;
+  plan->first_graph_pad = segments.empty() ? 0 : segments.back().req_end;
   plan->padded_requests = plan->lanes->n;
   plan->padded_rows = static_cast<int32_t>(plan->lanes->rows);
   if (!state.config.graph.enabled) return;
@@ -93,10 +94,15 @@ int32_t page_table_width(const Planner::State& state, const Step& step, const Gr
   return static_cast<int32_t>(std::min<int64_t>(width, INT32_MAX));
 }
 
-uint8_t all_inexact_bits(const Lanes& lanes) {
-  uint8_t bits = 0;
-  for (int32_t i = 0; lanes.inexact != nullptr && i < lanes.n; ++i) bits |= lanes.inexact[i];
-  return bits;
+void note_inexactness(Plan* plan) {
+  const Lanes& lanes = *plan->lanes;
+  if (lanes.inexact == nullptr) return;
+  for (int32_t i = 0; i < lanes.n; ++i) {
+    plan->inexact |= lanes.inexact[i];
+    if ((lanes.inexact[i] & kQueryInexact) == 0) continue;
+    if (plan->num_query_inexact++ == 0) plan->moving_begin = i;
+    plan->moving_end = i + 1;
+  }
 }
 
 void fill_segments(const Planner::State& state, const RoutingInput& routing,
@@ -132,7 +138,7 @@ void assemble(const Planner::State& state, const Step& step, const Group& group,
   plan->group = &group;
   plan->lanes = &lanes;
   plan->parts = &buffers;
-  plan->inexact = all_inexact_bits(lanes);
+  note_inexactness(plan);
   attnplan_plan_header& h = plan->header;
   fill_segments(state, routing, buffers, &h);
   h.magic = ATTNPLAN_PLAN_MAGIC;

@@ -22,6 +22,12 @@ struct Plan {
   int32_t padded_requests = 0;  // extent of request-indexed sections, graph pads included
   int32_t padded_rows = 0;      // of row-indexed ones
   int32_t pad_width = 0;        // rows of each graph pad: 0, or `width` for pads of full width
+  int32_t first_graph_pad = 0;  // plan position behind the last segment
+  // Requests whose rows the device splits, and the plan positions from the first to behind the last
+  // of them: in between even exact requests' rows may move.
+  int32_t num_query_inexact = 0;
+  int32_t moving_begin = 0;
+  int32_t moving_end = 0;
 
   bool asked(int32_t section) const {
     return (state->config.sections >> section & 1) != 0;
@@ -35,6 +41,9 @@ struct Plan {
   bool context_inexact(int32_t i) const {
     return lanes->inexact != nullptr && (lanes->inexact[i] & kContextInexact) != 0;
   }
+  bool rows_move(int32_t i) const { return moving_begin <= i && i < moving_end; }
+  // A pad that gets `width` rows and one KV token, whether the step itself or the graph brings it.
+  bool is_full_pad(int32_t i) const { return pad_width > 0 && i >= first_graph_pad; }
   // Upper bound on the KV tokens of a live request; 0 for a pad.
   int32_t max_seq_len(int32_t i) const {
     if (lanes->query_lens[i] == 0) return 0;

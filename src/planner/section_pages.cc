@@ -39,7 +39,7 @@ void write_page_indptr(const Plan& plan, const SectionSpec& spec, int32_t* out) 
   out[0] = 0;
   for (int32_t i = 0; i < n; ++i) {
     known &= !plan.seq_inexact(i);
-    total += pages_for(plan.max_seq_len(i), page_size);
+    total += plan.is_full_pad(i) ? 1 : pages_for(plan.max_seq_len(i), page_size);
     out[i + 1] = known ? static_cast<int32_t>(total) : kFill;
   }
   int32_t last = out[n];
@@ -53,6 +53,7 @@ void write_page_indices(const Plan& plan, const SectionSpec& spec, int32_t* out)
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     if (plan.seq_inexact(i)) break;  // from here on only the device knows where a list begins
+    if (plan.is_full_pad(i)) break;  // nothing but such pads behind it
     out = expand(view, ids_at(plan, i), pages_for(plan.max_seq_len(i), view.page_size), out);
   }
   std::fill(out, end, kFill);
@@ -64,22 +65,26 @@ void write_last_page_len(const Plan& plan, const SectionSpec& spec, int32_t* out
   const int32_t page_size = plan.state->view->page_size;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     const int32_t seq_len = plan.max_seq_len(i);
-    out[i] = plan.seq_inexact(i) ? kFill : seq_len > 0 ? (seq_len - 1) % page_size + 1 : 0;
+    out[i] = plan.seq_inexact(i) ? kFill
+             : seq_len > 0       ? (seq_len - 1) % page_size + 1
+                                 : plan.is_full_pad(i);
   }
   std::fill(out + plan.lanes->n, out + spec.used, plan.pad_width > 0 ? 1 : 0);
 }
 
-// Host lengths bound the live pages, so the entries are right whatever the device decides.
+// The entries that the id check covers: those of the host's length.
 void write_page_table(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   const KvView& view = *plan.state->view;
   const int64_t width = plan.header.page_table_width;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i, out += width) {
-    const int64_t blocks = blocks_for(plan.max_seq_len(i), plan.state->config.kv_cache->block_size);
+    const int32_t seq_len = plan.lanes->query_lens[i] > 0 ? plan.lanes->seq_lens[i] : 0;
+    const int64_t blocks = blocks_for(seq_len, plan.state->config.kv_cache->block_size);
     const int64_t columns = columns_of(*plan.group, plan.lanes->input_request(i));
     const int64_t live = std::min(std::min(blocks, columns) * view.pages_per_block, width);
     expand(view, ids_at(plan, i), live, out);
     std::fill(out + live, out + width, kFill);
+    if (plan.is_full_pad(i) && width > 0) out[0] = 0;
   }
   for (; out < end; out += width) {
     std::fill(out, out + width, kFill);
@@ -110,7 +115,7 @@ void write_slots(const Plan& plan, const SectionSpec& spec, int64_t* out) {
   int64_t* const end = out + spec.used;
   for (int32_t i = 0; i < lanes.n; ++i) {
     const int32_t rows = lanes.query_lens[i];
-    const bool unknown = plan.query_inexact(i) || (starts == nullptr && plan.context_inexact(i));
+    const bool unknown = plan.rows_move(i) || (starts == nullptr && plan.context_inexact(i));
     const int64_t first = starts != nullptr ? starts[lanes.input_request(i)] : 0;
     const int32_t* ids = starts == nullptr && rows > 0 ? ids_at(plan, i) : nullptr;
     for (int32_t row = 0; row < rows; ++row) {
@@ -154,7 +159,8 @@ void describe_pages(const Plan* plan, const Planner::State& state, SectionList* 
   }
   if (asked(ATTNPLAN_SECTION_PAGE_INDICES)) {
     const int64_t pages = plan ? total_pages(*plan) : 0;
-    const int64_t pads = plan && plan->pad_width > 0 ? padded_n - n : 0;
+    const int64_t pads =
+        plan && plan->pad_width > 0 ? padded_n - plan->first_graph_pad : 0;  // a page each
     list->add_ints(ATTNPLAN_SECTION_PAGE_INDICES, ATTNPLAN_EXTENT_PAGES, lengths, pages,
                    pages + pads, c.requests * c.table_width);
   }

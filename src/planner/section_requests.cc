@@ -7,27 +7,15 @@
 namespace attnplan {
 namespace {
 
-// Plan position of the first request that a graph pads the batch with.
-int32_t first_graph_pad(const Plan& plan) {
-  return plan.parts->segments.empty() ? plan.lanes->n : plan.parts->segments.back().req_end;
-}
-
-// Starts of a segment's requests. Behind the first request whose rows the device splits, up to the
-// last such request, only the device knows where one begins.
+// Starts of a segment's requests. Behind the first request whose rows the device splits only the
+// device knows where one begins, unless the segment holds all such requests and this is behind them.
 int32_t* write_starts(const Plan& plan, const attnplan_segment& segment, int32_t* out) {
-  int32_t inexact_left = 0;
-  if (plan.inexact & kQueryInexact) {
-    for (int32_t i = segment.req_begin; i < segment.req_end; ++i) {
-      inexact_left += plan.query_inexact(i);
-    }
-  }
-  const int32_t inexact_all = inexact_left;
-  int32_t row = 0;
+  int32_t row = 0, inexact = 0;
   *out++ = 0;
   for (int32_t i = segment.req_begin; i < segment.req_end; ++i) {
     row += plan.lanes->query_lens[i];
-    if (inexact_all > 0) inexact_left -= plan.query_inexact(i);
-    *out++ = inexact_left == 0 || inexact_left == inexact_all ? row : kFill;
+    inexact += plan.query_inexact(i);
+    *out++ = inexact == 0 || inexact == plan.num_query_inexact ? row : kFill;
   }
   return out;
 }
@@ -46,10 +34,10 @@ void write_seq_lens(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   const int32_t n = plan.lanes->n;
   if (plan.lanes->inexact == nullptr) {
     for (int32_t i = 0; i < n; ++i) {
-      out[i] = plan.lanes->query_lens[i] > 0 ? plan.lanes->seq_lens[i] : 0;
+      out[i] = plan.lanes->query_lens[i] > 0 ? plan.lanes->seq_lens[i] : plan.is_full_pad(i);
     }
   } else {
-    for (int32_t i = 0; i < n; ++i) out[i] = plan.max_seq_len(i);
+    for (int32_t i = 0; i < n; ++i) out[i] = plan.is_full_pad(i) ? 1 : plan.max_seq_len(i);
   }
   std::fill(out + n, out + spec.used, plan.pad_width > 0 ? 1 : 0);
 }
@@ -66,9 +54,9 @@ void write_context_lens(const Plan& plan, const SectionSpec& spec, int32_t* out)
 void write_row_request(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
-    out = std::fill_n(out, plan.lanes->query_lens[i], plan.query_inexact(i) ? kFill : i);
+    out = std::fill_n(out, plan.lanes->query_lens[i], plan.rows_move(i) ? kFill : i);
   }
-  int32_t pad = first_graph_pad(plan);
+  int32_t pad = plan.first_graph_pad;
   for (; out < end && plan.pad_width > 0; ++pad) out = std::fill_n(out, plan.pad_width, pad);
   std::fill(out, std::max(out, end), kFill);
 }
@@ -77,7 +65,8 @@ void write_row_position(const Plan& plan, const SectionSpec& spec, int32_t* out)
   const Lanes& lanes = *plan.lanes;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < lanes.n; ++i) {
-    const bool unknown = lanes.inexact != nullptr && lanes.inexact[i] != 0;
+    const bool unknown =
+        plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
     for (int32_t row = 0; row < lanes.query_lens[i]; ++row) {
       const int64_t position = int64_t{lanes.context_lens[i]} + row;
       // A row at or past the clamp of a draft step has no place in the cache.
@@ -102,7 +91,8 @@ void write_context_parallel(const Plan& plan, const SectionSpec& spec, int32_t* 
   const Config& config = plan.state->config;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < lanes.n; ++i) {
-    const bool unknown = lanes.inexact != nullptr && lanes.inexact[i] != 0;
+    const bool unknown =
+        plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
     for (int32_t row = 0; row < lanes.query_lens[i]; ++row) {
       int64_t seen = lanes.seq_lens[i];
       if (config.mask == Mask::kCausal) {
@@ -123,7 +113,7 @@ int64_t starts_count(const Plan& plan) {
 // With the graph's pads behind the last segment; where an idle rank has none, with the leading 0.
 int64_t padded_starts_count(const Plan& plan) {
   if (plan.graph.width == 0) return starts_count(plan);
-  const int64_t pads = std::max(plan.padded_requests - first_graph_pad(plan), 0);
+  const int64_t pads = std::max(plan.padded_requests - plan.first_graph_pad, 0);
   return starts_count(plan) + pads + (plan.parts->segments.empty() ? 1 : 0);
 }
 
