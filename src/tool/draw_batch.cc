@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tool/draw_brackets.h"
 #include "tool/draw_scale.h"
@@ -86,9 +87,7 @@ class BatchCharts {
     return lengths;
   }
 
-  double center(int64_t position) const {
-    return columns_.left(position) + columns_.slot() / 2;
-  }
+  double center(int64_t position) const { return columns_.left(position) + columns_.slot() / 2; }
 
   std::string_view color(const DrawnRequest& request) const {
     return picture_.error ? kUnplannedColor : color_of(request.route);
@@ -110,11 +109,16 @@ class BatchCharts {
 
   void bars(const std::vector<int64_t>& lengths, const LengthScale& scale, double zero,
             int direction) {
-    for (const Bin& bin : bins(lengths)) {
+    const std::vector<Bin> all = bins(lengths);
+    // KV lengths say little one by one: all of them are written, or none.
+    const bool numbers = direction < 0 || std::all_of(all.begin(), all.end(), [&](const Bin& bin) {
+                           return fits(short_number(bin.longest));
+                         });
+    for (const Bin& bin : all) {
       if (bin.pad) {
         pad_bar(bin.begin, bin.end, zero, direction, kPadPaint, kPadStroke);
       } else {
-        bar(bin, scale, zero, direction);
+        bar(bin, scale, zero, direction, numbers);
       }
     }
     const int64_t pads = columns_.pads();
@@ -139,8 +143,7 @@ class BatchCharts {
       const bool pad = request.query_len == 0;
       const auto position = static_cast<int64_t>(i);
       const bool joins = !bins.empty() && bins.back().pad == pad &&
-                         bins.back().color == color(request) &&
-                         position - bins.back().begin < most;
+                         bins.back().color == color(request) && position - bins.back().begin < most;
       if (!joins) bins.push_back({position, position, 0, 0, pad, color(request)});
       Bin& bin = bins.back();
       bin.longest = std::max(bin.longest, lengths[i]);
@@ -151,11 +154,15 @@ class BatchCharts {
     return bins;
   }
 
-  void bar(const Bin& bin, const LengthScale& scale, double zero, int direction) {
+  bool fits(std::string_view number) const {
+    return text_width(number, kSmallSize) <= columns_.slot() - 2;
+  }
+
+  void bar(const Bin& bin, const LengthScale& scale, double zero, int direction, bool number) {
     const auto longest = static_cast<double>(bin.longest);
-    if (bin.end - bin.begin > 1 || columns_.aggregated()) {
-      const double x = columns_.left(bin.begin);
-      const double width = columns_.left(bin.end) - x;
+    if (columns_.aggregated()) {  // on whole pixels, so that neighbours join without a seam
+      const double x = std::round(columns_.left(bin.begin));
+      const double width = std::max(1.0, std::round(columns_.left(bin.end)) - x);
       column(x, width, scale.height(longest), zero, direction, {bin.color, 0.35});
       column(x, width, scale.height(bin.mean), zero, direction, {bin.color});
       return;
@@ -165,7 +172,7 @@ class BatchCharts {
     column(center(bin.begin) - width / 2, width, height, zero, direction,
            {bin.color, direction < 0 ? 1.0 : 0.55});
     const std::string text = short_number(bin.longest);
-    if (text_width(text, kSmallSize) > columns_.slot() - 1) return;
+    if (!number || !fits(text)) return;
     const double y = zero + direction * height + (direction < 0 ? -4 : 11);
     svg_.text(center(bin.begin), y, text, kSmallSize, kInk, Anchor::kMiddle);
   }
@@ -177,8 +184,8 @@ class BatchCharts {
 
   void pad_bar(int64_t begin, int64_t end, double zero, int direction, std::string_view paint,
                std::string_view stroke) {
-    const double width = end - begin == 1 ? columns_.bar_width()
-                                          : columns_.left(end) - columns_.left(begin);
+    const double width =
+        end - begin == 1 ? columns_.bar_width() : columns_.left(end) - columns_.left(begin);
     const double x = (columns_.left(begin) + columns_.left(end)) / 2 - width / 2;
     svg_.rect(x, direction < 0 ? zero - kPadHeight : zero, width, kPadHeight, {paint},
               columns_.slot() > 6 ? stroke : std::string_view{});
@@ -196,7 +203,7 @@ double draw_row_strip(const Picture& picture, Svg& svg, double y) {
   if (total == 0 || picture.error) return y;
   y += 14;
   const auto x_of = [total](int64_t row) {
-    return kPlotLeft + kPlotWidth * static_cast<double>(row) / static_cast<double>(total);
+    return kPlotLeft + (kRight - kPlotLeft) * static_cast<double>(row) / static_cast<double>(total);
   };
   svg.text(kMargin - 8, y + 9, "query tensor", kSmallSize, kInk, Anchor::kStart, true);
   svg.text(kMargin - 8, y + 21, "to scale", kSmallSize, kQuiet);
@@ -205,7 +212,8 @@ double draw_row_strip(const Picture& picture, Svg& svg, double y) {
     const double left = x_of(s.row_begin);
     const double width = x_of(s.row_end) - left;
     svg.rect(left, y, width, 20, {color_of(s.route)}, kBackground);
-    const std::string text = fmt::format("{}: {} rows", i + 1, int64_t{s.row_end} - s.row_begin);
+    const int64_t rows = int64_t{s.row_end} - s.row_begin;
+    const std::string text = fmt::format("{}: {} row{}", i + 1, rows, rows == 1 ? "" : "s");
     const std::string number = fmt::format("{}", i + 1);
     const bool fits = text_width(text, kSmallSize) < width - 6;
     if (fits || text_width(number, kSmallSize) < width - 4) {
@@ -215,7 +223,7 @@ double draw_row_strip(const Picture& picture, Svg& svg, double y) {
   }
   if (pads > 0) {
     const double left = x_of(picture.num_rows);
-    svg.rect(left, y, kPlotRight - left, 20, {kGraphPadPaint}, kGraphPadStroke);
+    svg.rect(left, y, kRight - left, 20, {kGraphPadPaint}, kGraphPadStroke);
   }
   return y + 24;
 }
@@ -238,9 +246,10 @@ double draw_batch(const Picture& picture, Svg& svg, double y) {
   charts.draw_seq_lens(ceiling);
   y = ceiling + kSeqHeight + 18;
   if (columns.aggregated()) {
-    svg.text(kPlotLeft, y + 2,
-             "a bar stands for several neighbouring requests: solid is their mean, pale the longest",
-             kSmallSize, kQuiet);
+    svg.text(
+        kPlotLeft, y + 2,
+        "a bar stands for several neighbouring requests: solid is their mean, pale the longest",
+        kSmallSize, kQuiet);
     y += 10;
   }
   return draw_row_strip(picture, svg, y);

@@ -28,7 +28,7 @@ class PageAxis {
     for (int64_t block = 0; block < head; ++block) blocks_.push_back(block);
     if (head < num_blocks) blocks_.push_back(num_blocks - 1);
     const auto count = static_cast<double>(blocks_.size());
-    width_ = (kPlotWidth - kEllipsisGap - (count - 1) * kGap) / std::max(count, 2.0);
+    width_ = ((kRight - kPlotLeft) - kEllipsisGap - (count - 1) * kGap) / std::max(count, 2.0);
   }
 
   const std::vector<int64_t>& blocks() const { return blocks_; }
@@ -64,6 +64,8 @@ class PageAxis {
   double width_;
 };
 
+std::string plural(int64_t pages) { return fmt::format("{} page{}", pages, pages == 1 ? "" : "s"); }
+
 class CacheDrawing {
  public:
   CacheDrawing(const attnplan_kv_cache& cache, const attnplan_kv_view& view, Svg& svg)
@@ -80,7 +82,9 @@ class CacheDrawing {
     }
     y += 6;
     if (view_.packed != 0) return draw_packed(y);
-    if (cache_.layout == ATTNPLAN_LAYOUT_MLA) return draw_storage(y, "K and V", kKPaint, view_.k_pages);
+    if (cache_.layout == ATTNPLAN_LAYOUT_MLA) {
+      return draw_storage(y, "K and V", kKPaint, view_.k_pages);
+    }
     y = draw_storage(y, "K", kKPaint, view_.k_pages);
     return draw_storage(y + 6, "V", kVPaint, view_.v_pages);
   }
@@ -89,11 +93,11 @@ class CacheDrawing {
   // One storage with K and V in turn; below it the two views of it.
   double draw_packed(double y) {
     const int64_t half = view_.pages_per_block;
-    label(y + 15, "storage", "pages in memory");
+    label(y + 15, "storage", "as it lies in memory");
     for (size_t i = 0; i < axis_.blocks().size(); ++i) {
       const int64_t first = axis_.blocks()[i] * view_.block_page_stride;
-      cells(y, first, half, first, "K", kKPaint);
-      cells(y, first + half, half, first, "V", kVPaint);
+      cells(y, first, half, first, "K pages", kKPaint);
+      cells(y, first + half, half, first, "V pages", kVPaint);
       svg_.rect(axis_.block_left(i), y, axis_.block_width(), kStorageHeight, {}, kInk);
     }
     ellipsis(y + kStorageHeight / 2);
@@ -105,14 +109,14 @@ class CacheDrawing {
   // A view of `pages` pages that begins at page `start` of the storage.
   double draw_view(double y, std::string_view name, std::string_view paint, int64_t start,
                    int64_t pages) {
-    label(y + 10, name, fmt::format("{} pages", pages));
+    label(y + 10, name, plural(pages));
     const int64_t kept = std::min(pages, view_.pages);
     const double left = axis_.left(start);
     const double kept_right = axis_.right(start + kept - 1);
     svg_.rect(left, y, kept_right - left, kViewHeight, {paint, 0.45}, paint, 3);
     svg_.text(left + 6, y + 15,
               fmt::format("ids 0 to {}{}", kept - 1,
-                          start > 0 ? fmt::format(", {} pages further on", start) : ""),
+                          start > 0 ? fmt::format(", {} further on", plural(start)) : ""),
               kSmallSize + 1, kInk);
     if (pages > kept) dropped(y, kept_right, axis_.right(start + pages - 1), pages - kept);
     return y + kViewHeight;
@@ -120,10 +124,10 @@ class CacheDrawing {
 
   // A storage of its own, or what a caller says there is of it.
   double draw_storage(double y, std::string_view name, std::string_view paint, int64_t pages) {
-    label(y + 15, name, fmt::format("{} pages", pages));
+    label(y + 15, name, plural(pages));
     for (const int64_t block : axis_.blocks()) {
       const int64_t first = block * view_.block_page_stride;
-      cells(y, first, view_.pages_per_block, first, "page", paint);
+      cells(y, first, view_.pages_per_block, first, "page ids", paint);
     }
     ellipsis(y + kStorageHeight / 2);
     if (pages > view_.pages) {
@@ -139,38 +143,31 @@ class CacheDrawing {
     svg_.rect(left, y, end - left, kViewHeight, {kDroppedPaint}, kAlarm, 3);
     const std::string text = fmt::format("{} dropped", count);
     const double width = text_width(text, kSmallSize + 1) + 8;
-    const double middle = std::min((left + end) / 2, kPlotRight - width / 2);
+    const double middle = std::min((left + end) / 2, kRight - width / 2);
     svg_.rect(middle - width / 2, y + 4, width, 14, {"#ffffff", 0.9}, {}, 3);
     svg_.text(middle, y + 15, text, kSmallSize + 1, kAlarm, Anchor::kMiddle, true);
   }
 
-  // `count` pages from page `first` of the storage, whose ids begin at `id`.
-  void cells(double y, int64_t first, int64_t count, int64_t id, std::string_view name,
+  // `count` pages from page `first` of the storage, whose ids begin at `id`: a title above, the ids
+  // below, each in its page where that is wide enough.
+  void cells(double y, int64_t first, int64_t count, int64_t id, std::string_view title,
              std::string_view paint) {
-    const double width = axis_.page_width();
+    const double page = axis_.page_width();
     const double left = axis_.left(first);
-    if (count > kMostCells) {
-      svg_.rect(left, y, width * static_cast<double>(count), kStorageHeight, {paint}, kBackground);
-      middle_text(left, width * static_cast<double>(count), y,
-                  fmt::format("{} {} to {}", name, id, id + count - 1));
-      return;
+    const double width = page * static_cast<double>(count);
+    svg_.rect(left, y, width, kStorageHeight, {paint}, kBackground);
+    svg_.text(left + width / 2, y + 13, title, kSmallSize + 1, kInk, Anchor::kMiddle, true);
+    const std::string last = fmt::format("{}", id + count - 1);
+    const bool each = count <= kMostCells && text_width(last, kSmallSize) < page - 4;
+    for (int64_t i = 0; i < count && count <= kMostCells; ++i) {
+      const double x = left + static_cast<double>(i) * page;
+      if (i > 0) svg_.line(x, y + (each ? 18 : 30), x, y + kStorageHeight, kBackground);
+      if (!each) continue;
+      svg_.text(x + page / 2, y + 29, fmt::format("{}", id + i), kSmallSize, kInk, Anchor::kMiddle);
     }
-    for (int64_t i = 0; i < count; ++i) {
-      const double x = left + static_cast<double>(i) * width;
-      svg_.rect(x, y, width, kStorageHeight, {paint}, kBackground);
-      const std::string number = fmt::format("{}", id + i);
-      if (text_width(number, kSmallSize) < width - 2 && count > 1) {
-        svg_.text(x + width / 2, y + 28, number, kSmallSize, kInk, Anchor::kMiddle);
-      }
-    }
-    const std::string what =
-        count == 1 ? fmt::format("{} {}", name, id) : fmt::format("{}{}", name, name == "page" ? "s" : " pages");
-    middle_text(left, width * static_cast<double>(count), y - (count == 1 ? 0 : 7), what);
-  }
-
-  void middle_text(double left, double width, double y, std::string_view text) {
-    if (text_width(text, kSmallSize + 1) > width) return;
-    svg_.text(left + width / 2, y + 21, text, kSmallSize + 1, kInk, Anchor::kMiddle, true);
+    const std::string ids = count == 1 ? last : fmt::format("{} ... {}", id, last);
+    if (each || text_width(ids, kSmallSize) > width) return;
+    svg_.text(left + width / 2, y + 26, ids, kSmallSize, kInk, Anchor::kMiddle);
   }
 
   void ellipsis(double y) {
@@ -232,7 +229,7 @@ double draw_cache(const attnplan_kv_cache& cache, const attnplan_kv_view& view, 
   y = CacheDrawing(cache, view, svg).draw(y);
   y = draw_figures(view, svg, y + 10) + 8;
   for (const std::string& sentence : kv_sentences(cache, view, arch)) {
-    for (const std::string& line : wrap_text(sentence, kTextSize, kPlotRight - kMargin)) {
+    for (const std::string& line : wrap_text(sentence, kTextSize, kRight - kMargin)) {
       y += kLineHeight;
       svg.text(kMargin, y, line, kTextSize, kInk);
     }

@@ -71,8 +71,8 @@ ExitStatus draw_batch_document(const DrawOptions& options) {
   const ExitStatus read = each_document({options.file}, output, visit);
   if (read != kExitPlanned) return read;
   if (svg.empty()) {
-    return fail(fmt::format("{} has no document {}, it holds {}", options.file, options.index,
-                            seen));
+    return fail(
+        fmt::format("{} has no document {}, it holds {}", options.file, options.index, seen));
   }
   if (options.output != "-") {
     if (write_file(options.output, svg)) return drawn;

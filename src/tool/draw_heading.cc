@@ -24,7 +24,7 @@ class Legend {
 
   void add(std::string_view paint, std::string_view stroke, std::string_view text) {
     const double width = text_width(text, kTextSize) + 40;
-    if (x_ > kMargin && x_ + width > kPlotRight) {
+    if (x_ > kMargin && x_ + width > kRight) {
       x_ = kMargin;
       y_ += kLineHeight;
     }
@@ -48,10 +48,10 @@ std::string graph_text(const DrawnGraph& graph) {
 }  // namespace
 
 double draw_heading(const Picture& picture, Svg& svg, double y) {
-  const double width = kPlotRight - kMargin;
+  const double width = kRight - kMargin;
   y += 30;
-  svg.text(kMargin, y, fit_text(picture.title, kTitleSize, width), kTitleSize, kInk,
-           Anchor::kStart, true);
+  svg.text(kMargin, y, fit_text(picture.title, kTitleSize, width), kTitleSize, kInk, Anchor::kStart,
+           true);
   if (!picture.has_batch) return y + 8;
   y += 20;
   svg.text(kMargin, y, fit_text(picture.subtitle, kTextSize, width), kTextSize, kQuiet);
@@ -75,9 +75,9 @@ double draw_heading(const Picture& picture, Svg& svg, double y) {
     }
   }
   if (shares[0].requests > 0) {
-    legend.add(kPadPaint, kPadStroke,
-               fmt::format("pad: {} request{}", shares[0].requests,
-                           shares[0].requests == 1 ? "" : "s"));
+    legend.add(
+        kPadPaint, kPadStroke,
+        fmt::format("pad: {} request{}", shares[0].requests, shares[0].requests == 1 ? "" : "s"));
   }
   if (picture.graph && picture.graph->pad_rows > 0) {
     legend.add(kGraphPadPaint, kGraphPadStroke, graph_text(*picture.graph));

@@ -25,9 +25,8 @@ DrawnRequest request_of(const attnplan_step& step, int32_t request) {
   DrawnRequest drawn;
   drawn.request = request;
   drawn.query_len = std::max<int64_t>(0, query_len_of(step, request));
-  drawn.seq_len = step.seq_lens != nullptr
-                      ? step.seq_lens[request]
-                      : step.num_computed_tokens[request] + drawn.query_len;
+  drawn.seq_len = step.seq_lens != nullptr ? step.seq_lens[request]
+                                           : step.num_computed_tokens[request] + drawn.query_len;
   drawn.seq_len = std::max<int64_t>(0, drawn.seq_len);
   return drawn;
 }
@@ -77,20 +76,57 @@ void add_notes(std::string_view text, Picture& picture) {
     } else if (line.starts_with("warning: ")) {
       picture.notes.push_back({std::string{line}, -1});
     } else if (line.starts_with(' ') && refused != std::string_view::npos) {
-      picture.notes.push_back(
-          {std::string{trimmed(line)}, position_in(line.substr(refused + 10))});
+      picture.notes.push_back({std::string{trimmed(line)}, position_in(line.substr(refused + 10))});
     }
   }
 }
 
-// Where a policy cut the decodes up, every segment fits its kernel and no refusal is in the plan:
-// the kernels are asked about all decodes once more.
-void add_refusals_of_whole(const json::BatchDocument& batch, const json::PlanReader& plan,
-                           Picture& picture) {
-  const attnplan_plan_header& header = *plan.header;
-  if (picture.sorted || header.ragged_policy == 0) return;
-  attnplan_scratch* scratch = nullptr;
-  if (attnplan_scratch_create(nullptr, &scratch, nullptr) != ATTNPLAN_OK) return;
+// A step in the order of a plan.
+class StepInOrder {
+ public:
+  StepInOrder(const attnplan_step& step, const Picture& picture) : step_(step) {
+    const std::vector<DrawnRequest>& order = picture.requests;
+    lens_.reserve(kLists);
+    bytes_.reserve(kLists);
+    if (step.query_start_loc != nullptr) {
+      std::vector<int32_t>& query_lens = lens_.emplace_back();
+      for (const DrawnRequest& request : order) {
+        query_lens.push_back(static_cast<int32_t>(request.query_len));
+      }
+      step_.query_lens = query_lens.data();
+      step_.query_start_loc = nullptr;
+    } else {
+      permute(order, &step_.query_lens, lens_);
+    }
+    permute(order, &step_.seq_lens, lens_);
+    permute(order, &step_.num_computed_tokens, lens_);
+    permute(order, &step_.num_prompt_tokens, lens_);
+    permute(order, &step_.num_known_tokens, lens_);
+    permute(order, &step_.num_draft_tokens, lens_);
+    permute(order, &step_.is_prefilling, bytes_);
+    permute(order, &step_.seq_len_exact, bytes_);
+  }
+  const attnplan_step& step() const { return step_; }
+
+ private:
+  static constexpr size_t kLists = 8;
+
+  template <typename Value>
+  static void permute(const std::vector<DrawnRequest>& order, const Value** array,
+                      std::vector<std::vector<Value>>& lists) {
+    if (*array == nullptr) return;
+    std::vector<Value>& list = lists.emplace_back();
+    for (const DrawnRequest& request : order) list.push_back((*array)[request.request]);
+    *array = list.data();
+  }
+
+  attnplan_step step_;
+  std::vector<std::vector<int32_t>> lens_;
+  std::vector<std::vector<uint8_t>> bytes_;
+};
+
+// All decodes, in plan order: what every decode kernel was tried on first.
+attnplan_dispatch whole_decodes(const attnplan_plan_header& header, const Picture& picture) {
   attnplan_dispatch dispatch = ATTNPLAN_DISPATCH_INIT;
   dispatch.req_begin = header.decode_req_begin;
   dispatch.req_end = header.decode_req_end;
@@ -100,21 +136,44 @@ void add_refusals_of_whole(const json::BatchDocument& batch, const json::PlanRea
     rows += picture.requests[static_cast<size_t>(i)].query_len;
   }
   dispatch.row_end = static_cast<int32_t>(rows);
+  return dispatch;
+}
+
+std::string with_positions(std::string text) {
+  constexpr std::string_view kRequest = "request ";
+  for (size_t at = text.find(kRequest); at != std::string::npos; at = text.find(kRequest, at)) {
+    text.replace(at, kRequest.size(), "position ");
+  }
+  return text;
+}
+
+// Where a policy cut the decodes up, every segment fits its kernel and no refusal is in the plan:
+// the kernels are asked about all decodes once more.
+void add_refusals_of_whole(const json::BatchDocument& batch, const json::PlanReader& plan,
+                           Picture& picture) {
+  attnplan_scratch* scratch = nullptr;
+  if (plan.header->ragged_policy == 0 ||
+      attnplan_scratch_create(nullptr, &scratch, nullptr) != ATTNPLAN_OK) {
+    return;
+  }
+  const StepInOrder ordered(batch.step(), picture);
+  attnplan_dispatch dispatch = whole_decodes(*plan.header, picture);
   std::set<int32_t> asked;
   for (const DrawnSegment& segment : picture.segments) {
     dispatch.kernel = segment.figures.kernel;
     const bool decode = segment.figures.route == ATTNPLAN_ROUTE_DECODE;
     if (!decode || !asked.insert(dispatch.kernel).second) continue;
+    const bool told =
+        std::any_of(picture.notes.begin(), picture.notes.end(), [&](const DrawnNote& note) {
+          return note.text.starts_with(segment.kernel + " refused: ");
+        });
     attnplan_error error = ATTNPLAN_ERROR_INIT;
-    if (attnplan_dispatch_check(plan.planner, scratch, &batch.step(), &dispatch, &error) !=
-        ATTNPLAN_PLAN_ERROR) {
+    if (told || attnplan_dispatch_check(plan.planner, scratch, &ordered.step(), &dispatch,
+                                        &error) != ATTNPLAN_PLAN_ERROR) {
       continue;
     }
-    const auto same = [&](const DrawnNote& note) {
-      return note.text.starts_with(segment.kernel + " refused: ");
-    };
-    if (std::any_of(picture.notes.begin(), picture.notes.end(), same)) continue;
-    picture.notes.push_back({error.message, error.request});
+    picture.notes.push_back(
+        {picture.sorted ? with_positions(error.message) : error.message, error.request});
   }
   attnplan_scratch_destroy(scratch);
 }
@@ -143,9 +202,9 @@ void add_plan(const json::BatchDocument& batch, const json::Outcome& outcome, Pi
     }
   }
   if ((header.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0) {
-    picture.graph = DrawnGraph{header.graph_kind,     header.graph_rows,
-                               header.graph_requests, header.graph_width,
-                               header.graph_pad_rows, header.graph_pad_requests};
+    picture.graph =
+        DrawnGraph{header.graph_kind,  header.graph_rows,     header.graph_requests,
+                   header.graph_width, header.graph_pad_rows, header.graph_pad_requests};
   }
   add_notes(explanation(batch, outcome), picture);
   add_refusals_of_whole(batch, plan, picture);
@@ -153,12 +212,9 @@ void add_plan(const json::BatchDocument& batch, const json::Outcome& outcome, Pi
 
 void add_error(const json::Outcome& outcome, Picture& picture) {
   picture.error = DrawnError{outcome.code, outcome.message, refusal_lines(outcome)};
-  if (outcome.request >= 0 && !outcome.bad_document()) {
-    picture.notes.push_back(
-        {fmt::format("The request to blame: {}. Found {}, limit {}.", outcome.request,
-                     outcome.value, outcome.limit),
-         outcome.request});
-  }
+  if (outcome.request < 0 || outcome.bad_document()) return;
+  picture.notes.push_back(
+      {fmt::format("the first request to blame is {}", outcome.request), outcome.request});
 }
 
 std::string subtitle_of(const json::BatchDocument& batch, const Picture& picture) {

@@ -10,7 +10,7 @@ namespace attnplan::tool {
 namespace {
 
 constexpr double kTextLeft = kMargin + 26;
-constexpr double kWidest = kPlotRight - kTextLeft;
+constexpr double kWidest = kRight - kTextLeft;
 constexpr size_t kMostNotes = 24;
 
 double paragraph(Svg& svg, double y, std::string_view text, std::string_view color,
@@ -29,6 +29,7 @@ std::string graph_sentence(const DrawnGraph& graph) {
   if (graph.requests >= 0) text += fmt::format(" and {} requests", graph.requests);
   if (graph.width > 0) text += fmt::format(", width {}", graph.width);
   if (graph.pad_rows == 0 && graph.pad_requests == 0) return text + ", filled without pads.";
+  if (graph.requests < 0) return text + fmt::format("; {} rows of it are pads.", graph.pad_rows);
   return text + fmt::format("; {} rows and {} requests of it are pads.", graph.pad_rows,
                             graph.pad_requests);
 }
@@ -43,7 +44,7 @@ double draw_error(const Picture& picture, Svg& svg, double y) {
   y = paragraph(words, top + 6, "refused: " + error.code, kAlarm, true);
   y = paragraph(words, y, error.message, kInk);
   for (const std::string& line : error.refusals) y = paragraph(words, y, line, kInk);
-  svg.rect(kMargin, top, kPlotRight - kMargin, y - top + 12, {"#fdecec"}, kAlarm, 6);
+  svg.rect(kMargin, top, kRight - kMargin, y - top + 12, {"#fdecec"}, kAlarm, 6);
   svg.append(words);
   return y + 20;
 }

@@ -27,7 +27,8 @@ double round_step(double step) {
 
 Columns::Columns(const Picture& picture) : count_(static_cast<int64_t>(picture.requests.size())) {
   if (picture.graph && picture.graph->requests >= 0) pads_ = picture.graph->pad_requests;
-  slot_ = std::min(kWidestSlot, kPlotWidth / static_cast<double>(std::max<int64_t>(1, count_ + pads_)));
+  const auto columns = static_cast<double>(std::max<int64_t>(1, count_ + pads_));
+  slot_ = std::min(kWidestSlot, kPlotWidth / columns);
 }
 
 double Columns::left(int64_t position) const {

@@ -14,7 +14,7 @@ class Columns {
  public:
   explicit Columns(const Picture& picture);
 
-  double left(int64_t position) const;  // of a request, or of a graph pad behind the last request
+  double left(int64_t position) const;   // of a request, or of a graph pad behind the last request
   double slot() const { return slot_; }  // pixels a request takes
   double right() const { return left(count_ + pads_); }
   double bar_width() const;  // of the bar in a slot

@@ -10,8 +10,9 @@ namespace attnplan::tool {
 
 inline constexpr double kDrawingWidth = 1120;
 inline constexpr double kMargin = 24;
-inline constexpr double kPlotLeft = 84;  // right of the axis
-inline constexpr double kPlotRight = kDrawingWidth - kMargin;
+inline constexpr double kPlotLeft = 126;  // right of titles and axes
+inline constexpr double kRight = kDrawingWidth - kMargin;
+inline constexpr double kPlotRight = kRight - 126;  // labels of the last segments stand behind it
 inline constexpr double kPlotWidth = kPlotRight - kPlotLeft;
 
 inline constexpr double kTitleSize = 18;
@@ -42,7 +43,15 @@ inline constexpr std::string_view kVPaint = "#8fc1a3";
 
 // Of the pads in the batch, the pads of a graph, and trimmed cache rows.
 inline constexpr std::string_view kPatterns =
-    R"svg(<pattern id="pad" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#f0f1f3"/><rect width="2" height="6" fill="#a4acb5"/></pattern><pattern id="graphpad" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="#eef6f0"/><path d="M0 0L8 8M8 0L0 8" stroke="#6fb088" stroke-width="1"/></pattern><pattern id="dropped" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect width="6" height="6" fill="#fdf0f0"/><rect width="2" height="6" fill="#d9666c"/></pattern>)svg";
+    R"x(<pattern id="pad" width="6" height="6" patternUnits="userSpaceOnUse")x"
+    R"x( patternTransform="rotate(45)"><rect width="6" height="6" fill="#f0f1f3"/>)x"
+    R"x(<rect width="2" height="6" fill="#a4acb5"/></pattern>)x"
+    R"x(<pattern id="graphpad" width="8" height="8" patternUnits="userSpaceOnUse">)x"
+    R"x(<rect width="8" height="8" fill="#eef6f0"/>)x"
+    R"x(<path d="M0 0L8 8M8 0L0 8" stroke="#6fb088" stroke-width="1"/></pattern>)x"
+    R"x(<pattern id="dropped" width="6" height="6" patternUnits="userSpaceOnUse")x"
+    R"x( patternTransform="rotate(-45)"><rect width="6" height="6" fill="#fdf0f0"/>)x"
+    R"x(<rect width="2" height="6" fill="#d9666c"/></pattern>)x";
 
 constexpr std::string_view color_of(attnplan_route route) {
   switch (route) {

@@ -46,8 +46,7 @@ void write_kernels(const attnplan_config& config, json::JsonWriter& writer) {
   writer.end_array();
 }
 
-void append_view(const json::BatchDocument& batch, const attnplan_kv_view& view,
-                 std::string& out) {
+void append_view(const json::BatchDocument& batch, const attnplan_kv_view& view, std::string& out) {
   json::JsonWriter writer(out);
   writer.begin_object();
   writer.member("name", std::string_view{batch.name()});
@@ -93,9 +92,8 @@ void append_sentences(const json::BatchDocument& batch, const attnplan_kv_view& 
 }
 
 json::Outcome missing_cache(const json::Source& source) {
-  return json::outcome_of(json::DocumentError{
-      fmt::format("{}:{}:{}: required key \"kv_cache\" is missing", source.file, source.line,
-                  source.column)});
+  return json::outcome_of(json::DocumentError{fmt::format(
+      "{}:{}:{}: required key \"kv_cache\" is missing", source.file, source.line, source.column)});
 }
 
 class KvAnswers {

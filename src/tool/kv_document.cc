@@ -18,9 +18,8 @@ std::string with_empty_batch(std::string_view text) {
       std::any_of(std::begin(kLengths), std::end(kLengths),
                   [&](std::string_view key) { return tree.find(0, key) != 0; });
   if (has_lengths) return completed;
-  completed.insert(root.end - 1,
-                   root.size == 0 ? R"("query_lens":[],"seq_lens":[])"
-                                  : R"(,"query_lens":[],"seq_lens":[])");
+  completed.insert(root.end - 1, root.size == 0 ? R"("query_lens":[],"seq_lens":[])"
+                                                : R"(,"query_lens":[],"seq_lens":[])");
   return completed;
 }
 

@@ -45,9 +45,10 @@ std::string stride_sentence(const attnplan_kv_cache& cache, const attnplan_kv_vi
         " next block begins {} later.",
         pages(view.block_page_stride));
   }
-  return fmt::format("Not packed: K and V are views of their own, and in each the next block begins"
-                     " {} later.",
-                     pages(view.block_page_stride));
+  return fmt::format(
+      "Not packed: K and V are views of their own, and in each the next block begins"
+      " {} later.",
+      pages(view.block_page_stride));
 }
 
 std::string ids_sentence(const attnplan_kv_cache& cache, const attnplan_kv_view& view) {
@@ -58,23 +59,21 @@ std::string ids_sentence(const attnplan_kv_cache& cache, const attnplan_kv_view&
 }
 
 std::string counts_sentence(const attnplan_kv_cache& cache, const attnplan_kv_view& view) {
-  const std::string k =
-      cache.k_pages != 0
-          ? fmt::format("The K view has {} as given.", pages(view.k_pages))
-          : fmt::format("The K view has {} x {} = {}.", cache.num_blocks, view.block_page_stride,
-                        pages(view.k_pages));
+  const std::string k = cache.k_pages != 0
+                            ? fmt::format("The K view has {} as given.", pages(view.k_pages))
+                            : fmt::format("The K view has {} x {} = {}.", cache.num_blocks,
+                                          view.block_page_stride, pages(view.k_pages));
   if (cache.v_pages != 0) return k + fmt::format(" The V view has {} as given.", view.v_pages);
   if (view.packed == 0) return k + " The V view has as many.";
   return k + fmt::format(
                  " The V view begins {} later and ends where the storage ends: {} - {} = {}.",
-                 pages(view.pages_per_block),
-                 int64_t{cache.num_blocks} * view.block_page_stride, view.pages_per_block,
-                 pages(view.v_pages));
+                 pages(view.pages_per_block), int64_t{cache.num_blocks} * view.block_page_stride,
+                 view.pages_per_block, pages(view.v_pages));
 }
 
 std::string trim_sentence(const attnplan_kv_view& view) {
-  const std::string legal = fmt::format("the largest id, {}, is below {}", view.max_page_id,
-                                        view.pages);
+  const std::string legal =
+      fmt::format("the largest id, {}, is below {}", view.max_page_id, view.pages);
   if (view.k_pages == view.v_pages) {
     return fmt::format("Both views have the same length: nothing is trimmed, and {}.", legal);
   }
@@ -104,25 +103,23 @@ std::string dtype_sentence(const attnplan_kv_cache& cache, const attnplan_kv_vie
 }
 
 std::string offset_sentence(const attnplan_kv_cache& cache, const attnplan_kv_view& view) {
-  return fmt::format(
-      "A block takes {} elements{}, so the last element is {} x {} - 1 = {}: {}.",
-      view.block_stride, cache.block_stride != 0 ? " as given" : "", cache.num_blocks,
-      view.block_stride, view.last_offset,
-      view.needs_64bit != 0 ? "beyond 2^31 - 1, offsets need 64 bits"
-                            : "within 2^31 - 1, 32 bits hold every offset");
+  return fmt::format("A block takes {} elements{}, so the last element is {} x {} - 1 = {}: {}.",
+                     view.block_stride, cache.block_stride != 0 ? " as given" : "",
+                     cache.num_blocks, view.block_stride, view.last_offset,
+                     view.needs_64bit != 0 ? "beyond 2^31 - 1, offsets need 64 bits"
+                                           : "within 2^31 - 1, 32 bits hold every offset");
 }
 
 }  // namespace
 
 std::vector<std::string> kv_sentences(const attnplan_kv_cache& cache, const attnplan_kv_view& view,
                                       const char* arch) {
-  std::vector<std::string> sentences = {
-      blocks_sentence(cache, view), stride_sentence(cache, view), ids_sentence(cache, view),
-      counts_sentence(cache, view), trim_sentence(view)};
+  std::vector<std::string> sentences = {blocks_sentence(cache, view), stride_sentence(cache, view),
+                                        ids_sentence(cache, view), counts_sentence(cache, view),
+                                        trim_sentence(view)};
   if (view.k_scale_pages != 0 || view.v_scale_pages != 0) {
-    sentences.push_back(fmt::format(
-        "Scales per token are trimmed by the same rule: K {}, V {}.", pages(view.k_scale_pages),
-        pages(view.v_scale_pages)));
+    sentences.push_back(fmt::format("Scales per token are trimmed by the same rule: K {}, V {}.",
+                                    pages(view.k_scale_pages), pages(view.v_scale_pages)));
   }
   sentences.push_back(dtype_sentence(cache, view, arch));
   sentences.push_back(offset_sentence(cache, view));

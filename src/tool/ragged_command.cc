@@ -27,13 +27,12 @@ void add_lines(const std::string& trace, const char* phase, const PhaseFigures& 
   for (const bool sorted : {false, true}) {
     for (size_t policy = 0; policy < kNumPolicies; ++policy) {
       const RaggedFigures& f = (sorted ? figures.sorted : figures.as_given)[policy];
-      lines.push_back({trace, fmt::format("{} {}", figures.steps, phase),
-                       sorted ? "sort" : "as_given", kPolicyNames[policy],
-                       ratio(f.kept_rows, figures.decode_rows, 100, "%"),
-                       ratio(f.decode_segments, figures.steps, 1, ""),
-                       fmt::format("{}", f.most_decode_segments),
-                       ratio(f.segments, figures.steps, 1, ""),
-                       fmt::format("{}", f.most_segments)});
+      lines.push_back(
+          {trace, fmt::format("{} {}", figures.steps, phase), sorted ? "sort" : "as_given",
+           kPolicyNames[policy], ratio(f.kept_rows, figures.decode_rows, 100, "%"),
+           ratio(f.decode_segments, figures.steps, 1, ""),
+           fmt::format("{}", f.most_decode_segments), ratio(f.segments, figures.steps, 1, ""),
+           fmt::format("{}", f.most_segments)});
     }
   }
 }

@@ -107,10 +107,9 @@ class Reporter {
   void count(const attnplan_plan_header& header, RaggedFigures& figures) const {
     const std::span segments(attnplan_plan_get_segments(plan_.data(), header.total_bytes),
                              static_cast<size_t>(header.num_segments));
-    const auto decodes = static_cast<int32_t>(
-        std::count_if(segments.begin(), segments.end(), [](const attnplan_segment& segment) {
-          return segment.route == ATTNPLAN_ROUTE_DECODE;
-        }));
+    const auto decodes = static_cast<int32_t>(std::count_if(
+        segments.begin(), segments.end(),
+        [](const attnplan_segment& segment) { return segment.route == ATTNPLAN_ROUTE_DECODE; }));
     figures.kept_rows += header.num_decode_tokens;
     figures.decode_segments += decodes;
     figures.segments += header.num_segments;

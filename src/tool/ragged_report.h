@@ -16,9 +16,9 @@ inline constexpr std::array<const char*, kNumPolicies> kPolicyNames = {"demote",
                                                                        "split_runs", "auto"};
 
 struct RaggedFigures {
-  int64_t kept_rows = 0;        // on a decode kernel
-  int64_t decode_segments = 0;  // of all steps together
-  int64_t segments = 0;         // decode, extend and prefill
+  int64_t kept_rows = 0;             // on a decode kernel
+  int64_t decode_segments = 0;       // of all steps together
+  int64_t segments = 0;              // decode, extend and prefill
   int32_t most_decode_segments = 0;  // of one step
   int32_t most_segments = 0;
 };

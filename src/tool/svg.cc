@@ -163,8 +163,8 @@ std::string Svg::document(double width, double height, std::string_view backgrou
       " viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\""
       " font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">\n",
       width, height);
-  out += fmt::format("<title>{}</title>\n<desc>{}</desc>\n", xml_text(title),
-                     xml_text(description));
+  out +=
+      fmt::format("<title>{}</title>\n<desc>{}</desc>\n", xml_text(title), xml_text(description));
   out += fmt::format("<defs>{}</defs>\n", definitions);
   out += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" rx=\"8\" fill=\"{}\"/>\n", width,
                      height, background);
