@@ -43,20 +43,23 @@ SectionInputs read_inputs(const attnplan_config& config, const attnplan_step& in
   return out;
 }
 
+int64_t num_inexact(const SectionInputs& in, int64_t begin, int64_t end) {
+  return std::count_if(in.requests.begin() + begin, in.requests.begin() + end,
+                       [](const NaiveRequest& request) { return !request.exact_query; });
+}
+
 void add_query_start_loc(const SectionInputs& in, SectionMap* out) {
   NaiveList list;
   list.extent = ATTNPLAN_EXTENT_REQUESTS;
+  const int64_t all = num_inexact(in, 0, static_cast<int64_t>(in.requests.size()));
   for (const NaiveSegment& segment : in.plan->segments) {
     int64_t rows = 0;
     list.values.push_back(0);
     for (int64_t i = segment.req_begin; i < segment.req_end; ++i) {
-      const size_t at = static_cast<size_t>(i);
-      rows += in.requests[at].query;
-      const bool last = i + 1 == segment.req_end;
-      // A border between two requests is known unless rows may cross it.
-      const bool between = !last && in.between_inexact(at) && in.between_inexact(at + 1);
-      const bool fixed = in.plan->query_len_bound <= 1;  // one row each: the fill is as right
-      list.values.push_back(between ? (fixed ? kAnything : kOnlyTheDeviceKnows) : rows);
+      rows += in.requests[static_cast<size_t>(i)].query;
+      // The rows of all inexact requests together are known, those of some of them are not.
+      const int64_t some = num_inexact(in, segment.req_begin, i + 1);
+      list.values.push_back(some == 0 || some == all ? rows : kOnlyTheDeviceKnows);
     }
   }
   if (in.any_inexact_query()) list.validity = ATTNPLAN_VALIDITY_DEVICE;
@@ -124,7 +127,7 @@ bool SectionInputs::all_exact() const {
   });
 }
 
-bool SectionInputs::between_inexact(size_t request) const {
+bool SectionInputs::rows_unknown(size_t request) const {
   bool before = false, behind = false;
   for (size_t i = 0; i < requests.size(); ++i) {
     if (requests[i].exact_query) continue;
@@ -132,11 +135,6 @@ bool SectionInputs::between_inexact(size_t request) const {
     behind |= i >= request;
   }
   return before && behind;
-}
-
-bool SectionInputs::rows_unknown(size_t request) const {
-  if (!requests[request].exact_query) return true;
-  return plan->query_len_bound > 1 && between_inexact(request);  // one row each: nothing moves
 }
 
 int64_t SectionInputs::context_in_table(const NaiveRequest& request) const {
@@ -151,29 +149,33 @@ const int32_t* SectionInputs::blocks(size_t request) const {
   return group->block_ids + input * stride;
 }
 
-// Page sections need the cache and the ids of its blocks; slots do where they are not given.
-static bool lacks_ids(const SectionInputs& in) {
-  const bool ids = in.group != nullptr && in.group->block_ids != nullptr;
-  const bool slots = in.group != nullptr && in.group->slot_mapping != nullptr;
-  bool pages = in.wants(ATTNPLAN_SECTION_SLOTS) && !slots;
-  for (int32_t section : {ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_SECTION_PAGE_INDICES,
-                          ATTNPLAN_SECTION_LAST_PAGE_LEN, ATTNPLAN_SECTION_PAGE_TABLE}) {
-    pages |= in.wants(section);
-  }
-  return pages && !ids;
-}
-
 void add_length_lists(const SectionInputs& in, SectionMap* out) {
   if (in.wants(ATTNPLAN_SECTION_QUERY_START_LOC)) add_query_start_loc(in, out);
   add_request_lengths(in, out);
   add_rows(in, out);
 }
 
+namespace {
+
+// Lists and tables of pages need the ids of live blocks; slots do where they are not given.
+bool lacks_ids(const SectionInputs& in) {
+  const bool ids = in.group != nullptr && in.group->block_ids != nullptr;
+  const bool slots = in.group != nullptr && in.group->slot_mapping != nullptr;
+  const bool any_live = std::any_of(in.requests.begin(), in.requests.end(),
+                                    [](const NaiveRequest& request) { return request.live(); });
+  return any_live && !ids &&
+         (in.wants(ATTNPLAN_SECTION_PAGE_INDICES) || in.wants(ATTNPLAN_SECTION_PAGE_TABLE) ||
+          (in.wants(ATTNPLAN_SECTION_SLOTS) && !slots));
+}
+
+}  // namespace
+
 NaiveSectionsResult naive_sections(const attnplan_config& config, const attnplan_step& step,
                                    const attnplan_group* group, const NaivePlan& plan) {
   NaiveSectionsResult out;
   const SectionInputs in = read_inputs(config, step, group, plan);
-  if (lacks_ids(in)) {
+  const bool no_chunk = in.wants(ATTNPLAN_SECTION_LOCAL) && config.local_attention_chunk == 0;
+  if (lacks_ids(in) || no_chunk) {
     out.error = call_error(ATTNPLAN_INVALID_ARGUMENT);
     return out;
   }

@@ -63,7 +63,7 @@ MaybeError add_page_lists(const SectionInputs& in, SectionMap* out) {
     const int64_t rest = pages == 0 ? 0 : request.max_seq - (pages - 1) * view.page_size;
     last.values.push_back(request.exact_seq ? rest : kOnlyTheDeviceKnows);
   }
-  if (in.wants(ATTNPLAN_SECTION_PAGE_INDICES) && view.page_size == 1 && total > kLongestTokenList) {
+  if (view.page_size == 1 && total > kLongestTokenList) {
     return plan_error(ATTNPLAN_CODE_CAPACITY_EXCEEDED, -1, total, kLongestTokenList);
   }
   for (NaiveList* list : {&indptr, &indices, &last}) {
@@ -80,6 +80,7 @@ int64_t page_table_width(const SectionInputs& in) {
   if (in.fixed_layout()) {  // from the configuration alone
     return ceil_div(in.setup.max_model_len, block_size) * in.setup.cache->view.pages_per_block;
   }
+  if (in.group == nullptr) return 0;
   int64_t columns = in.group->columns;
   if (in.group->block_indptr != nullptr) {
     columns = 0;

@@ -22,9 +22,8 @@ struct SectionInputs {
   bool graph() const;      // graph sizes are given
   bool all_exact() const;  // query and sequence lengths
   bool any_inexact_query() const;
-  // At the first request of inexact query length, at the last, or between them.
-  bool between_inexact(size_t request) const;
-  bool rows_unknown(size_t request) const;  // rows of others may take the place of its own
+  // From the first request of inexact query length to the last: rows of one may be another's.
+  bool rows_unknown(size_t request) const;
   // Context tokens that the block table holds.
   int64_t context_in_table(const NaiveRequest& request) const;
   // The caller's blocks of one request (plan position); null where only the width is known.

@@ -13,7 +13,7 @@ std::vector<int64_t> flatten(const attnplan_section_view& view);
 
 const char* section_name(int32_t section);
 
-// What differs first; empty: nothing. Includes the fill of unused elements.
+// What differs first; empty: nothing.
 std::string first_difference(const oracle::NaiveSectionsResult& naive,
                              const property::Buffer& plan);
 

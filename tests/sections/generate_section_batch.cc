@@ -11,10 +11,6 @@ using property::Dice;
 
 constexpr uint64_t bit(int section) { return uint64_t{1} << section; }
 
-constexpr uint64_t kPageLists = bit(ATTNPLAN_SECTION_PAGE_INDPTR) |
-                                bit(ATTNPLAN_SECTION_PAGE_INDICES) |
-                                bit(ATTNPLAN_SECTION_LAST_PAGE_LEN);
-
 int64_t query_of(const Batch& batch, size_t i) {
   return batch.as_offsets ? int64_t{batch.query[i + 1]} - batch.query[i] : batch.query[i];
 }
@@ -39,7 +35,7 @@ bool has_ids(const Batch& batch) { return batch.kv_cache && batch.table && batch
 
 void choose_page_sections(Dice* dice, const Batch& batch, const Sizes& sizes,
                           attnplan_config* config) {
-  if (!has_ids(batch)) return;
+  if (!batch.kv_cache || (!has_ids(batch) && dice->percent(70))) return;
   const attnplan_kv_cache& kv = *batch.kv_cache;
   const int64_t page = kv.page_size > 0 ? kv.page_size : kv.block_size;
   const int64_t n = batch.num_reqs();

@@ -52,7 +52,8 @@ std::string check(const Batch& batch, const Extras& extras, attnplan_scratch* sc
     ++tally->over_capacity;
     const oracle::NaiveError& expected = *sections.error;
     if (error.raw().code == expected.code && error.raw().status == expected.status) return "";
-    return "naive code " + std::to_string(sections.error->code) + ", library code " +
+    return "naive status " + std::to_string(expected.status) + " code " +
+           std::to_string(expected.code) + ", library " + std::to_string(error.raw().status) + " " +
            std::to_string(error.raw().code) + " " + error.raw().message;
   }
   if (plan.size() == 0) {
