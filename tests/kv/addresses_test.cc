@@ -71,7 +71,7 @@ std::vector<SmallCache> all_caches() {
 
 // The default stride is the library's to find wherever the page gives a formula for it.
 bool needs_given_stride(const SmallCache& cache) {
-  return cache.layers > 1 || cache.block_padding > 0 || cache.v_size > cache.k_size;
+  return cache.layers > 1 || cache.block_padding > 0;
 }
 
 attnplan_kv_cache describe(const SmallCache& cache) {

@@ -157,6 +157,15 @@ void add_length_lists(const SectionInputs& in, SectionMap* out) {
 
 namespace {
 
+bool wants_pages(const SectionInputs& in) {
+  bool wanted = in.wants(ATTNPLAN_SECTION_SLOTS);
+  for (int section = ATTNPLAN_SECTION_PAGE_INDPTR; section <= ATTNPLAN_SECTION_PAGE_TABLE;
+       ++section) {
+    wanted |= in.wants(section);
+  }
+  return wanted;
+}
+
 // Lists and tables of pages need the ids of live blocks; slots do where they are not given.
 bool lacks_ids(const SectionInputs& in) {
   const bool ids = in.group != nullptr && in.group->block_ids != nullptr;
@@ -168,14 +177,19 @@ bool lacks_ids(const SectionInputs& in) {
           (in.wants(ATTNPLAN_SECTION_SLOTS) && !slots));
 }
 
+// A section without what it is made of is a fault of the call, not of the batch.
+bool incomplete(const SectionInputs& in) {
+  if (wants_pages(in) && (!in.setup.cache || lacks_ids(in))) return true;
+  return in.wants(ATTNPLAN_SECTION_LOCAL) && in.config->local_attention_chunk == 0;
+}
+
 }  // namespace
 
 NaiveSectionsResult naive_sections(const attnplan_config& config, const attnplan_step& step,
                                    const attnplan_group* group, const NaivePlan& plan) {
   NaiveSectionsResult out;
   const SectionInputs in = read_inputs(config, step, group, plan);
-  const bool no_chunk = in.wants(ATTNPLAN_SECTION_LOCAL) && config.local_attention_chunk == 0;
-  if (lacks_ids(in) || no_chunk) {
+  if (incomplete(in)) {
     out.error = call_error(ATTNPLAN_INVALID_ARGUMENT);
     return out;
   }
