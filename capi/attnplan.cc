@@ -121,6 +121,25 @@ const char* attnplan_planner_kernel_name(const attnplan_planner* planner, int32_
   return planner->planner->contract(kernel).name.c_str();
 }
 
+attnplan_status attnplan_planner_kernel_info(const attnplan_planner* planner, int32_t kernel,
+                                             attnplan_kernel_info* info,
+                                             attnplan_error* error_out) {
+  Error error;
+  const Status status = attnplan::guard(&error, [&] {
+    if (kernel < 0 || kernel >= attnplan_planner_num_kernels(planner)) {
+      return invalid(&error, "the planner's profile has no such kernel");
+    }
+    const attnplan::KernelInfo own = planner->planner->kernel_info(kernel);
+    attnplan_kernel_info result = ATTNPLAN_KERNEL_INFO_INIT;
+    result.route = static_cast<attnplan_route>(own.route);
+    result.reasons = own.reasons;
+    result.page_size = own.page_size;
+    result.label = static_cast<attnplan_dtype>(own.label);
+    return attnplan::write_struct(result, info, "attnplan_kernel_info", &error);
+  });
+  return finish(status, error, error_out);
+}
+
 attnplan_status attnplan_planner_kv_view(const attnplan_planner* planner, attnplan_kv_view* view,
                                          attnplan_error* error_out) {
   Error error;

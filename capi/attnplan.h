@@ -490,6 +490,22 @@ ATTNPLAN_API int32_t attnplan_planner_num_kernels(const attnplan_planner* planne
 /* Valid as long as the planner; NULL out of range. */
 ATTNPLAN_API const char* attnplan_planner_kernel_name(const attnplan_planner* planner,
                                                       int32_t kernel);
+/* What a kernel of the profile is to this planner's group, whatever the batch. */
+typedef struct attnplan_kernel_info {
+  size_t struct_size;
+  attnplan_route route;
+  uint32_t reasons;     /* bits of attnplan_reason: why it can serve no batch of this group; 0: it can */
+  int32_t page_size;    /* tokens a page it is handed; 0 without a cache, or where none fits */
+  attnplan_dtype label; /* what its cache argument must carry; 0 without a cache */
+} attnplan_kernel_info;
+#define ATTNPLAN_KERNEL_INFO_INIT \
+  { sizeof(attnplan_kernel_info), 0, 0, 0, 0 }
+
+/* INVALID_ARGUMENT: no such kernel. */
+ATTNPLAN_API attnplan_status attnplan_planner_kernel_info(const attnplan_planner* planner,
+                                                          int32_t kernel,
+                                                          attnplan_kernel_info* info,
+                                                          attnplan_error* error);
 /* INVALID_ARGUMENT where the planner was created without a cache. */
 ATTNPLAN_API attnplan_status attnplan_planner_kv_view(const attnplan_planner* planner,
                                                       attnplan_kv_view* view,

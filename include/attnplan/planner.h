@@ -78,6 +78,14 @@ struct Config {
   int32_t local_attention_chunk = 0;
 };
 
+// What a kernel of the profile is to a group, whatever the batch.
+struct KernelInfo {
+  Route route = Route::kDecode;
+  uint32_t reasons = 0;        // bits of Reason: why it can serve no batch of this group
+  int32_t page_size = 0;       // tokens; 0 without a cache, or where none of its pages fits
+  Dtype label = Dtype::kNone;  // what its cache argument must carry
+};
+
 class Scratch;
 
 class Planner {
@@ -90,6 +98,7 @@ class Planner {
 
   int32_t num_kernels() const;
   const Contract& contract(int32_t kernel) const;
+  KernelInfo kernel_info(int32_t kernel) const;
   const Config& config() const;
   const KvView* kv_view() const;  // null without a cache
   uint64_t hash() const;          // identity, as plans carry it

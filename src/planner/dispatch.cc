@@ -88,8 +88,9 @@ class Judge {
         ++first;
       }
       return fail(Code::kNoRoute, first, lanes_.query_lens[first], lanes_.query_lens[live.begin],
-                  "%s refused: %s; request %d has %d rows, request %d has %d", kernel_name(), names,
-                  first, lanes_.query_lens[first], live.begin, lanes_.query_lens[live.begin]);
+                  "%s refused: %s; request %d has %d %s, request %d has %d", kernel_name(), names,
+                  first, lanes_.query_lens[first], lanes_.query_lens[first] == 1 ? "row" : "rows",
+                  live.begin, lanes_.query_lens[live.begin]);
     }
     return fail(Code::kNoRoute, first, facts.max_query_len, 0, "%s refused: %s", kernel_name(),
                 names);

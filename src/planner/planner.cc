@@ -41,6 +41,14 @@ const Contract& Planner::contract(int32_t kernel) const {
   return state_->config.contracts[static_cast<size_t>(kernel)];
 }
 
+KernelInfo Planner::kernel_info(int32_t index) const {
+  const Kernel& kernel = state_->kernels[static_cast<size_t>(index)];
+  KernelInfo info{kernel.route, kernel.static_refusals, kernel.page_size, kernel.label};
+  // Not even one row of its query heads fits.
+  if (kernel.max_query_len_by_group < 1) info.reasons |= bit(Reason::kGroupTooWide);
+  return info;
+}
+
 const Config& Planner::config() const { return state_->config; }
 
 const KvView* Planner::kv_view() const { return state_->view ? &*state_->view : nullptr; }

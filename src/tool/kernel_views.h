@@ -16,9 +16,7 @@ struct KernelView {
   uint32_t reasons = 0;  // why it can serve no batch of this configuration: bits of attnplan_reason
 };
 
-// In profile order, for a configuration with a cache; empty where no planner can be made of it. The
-// library is asked with the smallest step that each kernel may serve, so the lengths of a batch
-// play no part.
+// In profile order, for a configuration with a cache; empty where no planner can be made of it.
 std::vector<KernelView> kernel_views(const attnplan_config& config);
 
 }  // namespace attnplan::tool
