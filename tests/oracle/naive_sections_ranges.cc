@@ -125,7 +125,7 @@ void add_launch(const SectionInputs& in, SectionMap* out) {
     const attnplan_contract unknown = ATTNPLAN_CONTRACT_INIT;
     const bool built_in = in.config->contracts == nullptr;
     const attnplan_contract& kernel = built_in ? unknown : *in.config->contracts[segment.kernel];
-    const int64_t tile = kernel.query_tile > 0 ? kernel.query_tile : 16;
+    const int64_t tile = kernel.query_tile > 0 ? kernel.query_tile : 64;
     int64_t tiles = 0;
     for (int64_t i = segment.req_begin; i < segment.req_end; ++i) {
       const NaiveRequest& request = in.requests[static_cast<size_t>(i)];

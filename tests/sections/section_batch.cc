@@ -37,7 +37,7 @@ int64_t slot_of(const Batch& batch, const Extras& extras, int64_t row) {
 
 void set_tiles(const Extras& extras, size_t index, attnplan_contract* contract) {
   Dice dice(extras.seed * 104729 + index);
-  contract->query_tile = dice.pick<int32_t>({1, 16, 64, 100});
+  contract->query_tile = dice.pick<int32_t>({0, 1, 16, 64, 100});
   contract->num_splits = dice.pick<int32_t>({0, 0, 1, 8, 16});
 }
 

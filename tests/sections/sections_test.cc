@@ -315,7 +315,7 @@ Batch one_kernel(const Ints& query, const Ints& seq) {
 }
 
 TEST(Launch, TilesPackRowsAndHeads) {
-  const Batch batch = one_kernel({7, 0, 11}, {7, 0, 20});
+  const Batch batch = one_kernel({30, 0, 50}, {30, 0, 59});
   const BatchStructs structs(batch);
   attnplan_config config = structs.config();
   attnplan_contract kernel = *config.contracts[0];
@@ -325,11 +325,11 @@ TEST(Launch, TilesPackRowsAndHeads) {
   const auto launch = [&] {
     return plan_structs(config, structs.step(), nullptr).section(ATTNPLAN_SECTION_LAUNCH);
   };
-  // 21 and 33 packed rows in tiles of 16, which is the default.
-  EXPECT_EQ(launch(), (Values{0, 2 + 3, 0, 20, 3, 18, 0}));
+  // 90 and 150 packed rows in tiles of 64, which is the default.
+  EXPECT_EQ(launch(), (Values{0, 2 + 3, 0, 59, 3, 80, 0}));
   kernel.query_tile = 8;
   kernel.num_splits = 5;
-  EXPECT_EQ(launch(), (Values{0, 3 + 5, 5, 20, 3, 18, 5 * 18 * 12 * 65 * 4}));
+  EXPECT_EQ(launch(), (Values{0, 12 + 19, 5, 59, 3, 80, 5 * 80 * 12 * 65 * 4}));
 }
 
 TEST(Launch, GraphsTakeTheirLengthFromTheConfiguration) {
