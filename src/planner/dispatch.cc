@@ -92,6 +92,12 @@ class Judge {
                   first, lanes_.query_lens[first], lanes_.query_lens[first] == 1 ? "row" : "rows",
                   live.begin, lanes_.query_lens[live.begin]);
     }
+    if (reasons & bit(Reason::kInteriorPad)) {
+      while (lanes_.query_lens[first] > 0) ++first;
+      return fail(Code::kNoRoute, first, 0, 0,
+                  "%s refused: %s; request %d is a pad between live requests", kernel_name(), names,
+                  first);
+    }
     return fail(Code::kNoRoute, first, facts.max_query_len, 0, "%s refused: %s", kernel_name(),
                 names);
   }
