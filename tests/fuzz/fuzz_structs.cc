@@ -1,6 +1,8 @@
 // The C structs: whatever a caller puts into them, calls answer with a status, read nothing that
 // was not given to them, and a plan is the same one when it is asked for twice.
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "fuzz_target.h"
@@ -10,6 +12,8 @@ namespace attnplan::fuzz {
 namespace {
 
 constexpr size_t kLargestPlan = size_t{1} << 20;  // bytes; larger ones are only sized
+constexpr int64_t kMostRows = 1 << 20;    // more have more tiles and chunks than a fuzzer has
+constexpr int64_t kMostTokens = 1 << 20;  // time for; without such sections any length is tried
 
 // Allocates until it is told not to.
 struct Supply {
@@ -34,26 +38,58 @@ struct AlignedFree {
 };
 using Block = std::unique_ptr<uint8_t, AlignedFree>;
 
-// Exactly `bytes` bytes, aligned as a plan must be.
+// Exactly `bytes` bytes, aligned as a plan must be, and all the same: a plan of fixed layout does
+// not write all of its room.
 Block aligned_block(size_t bytes) {
   void* pointer = nullptr;
   require(posix_memalign(&pointer, ATTNPLAN_PLAN_ALIGNMENT, bytes) == 0, "no memory for a plan");
+  std::memset(pointer, 0xa5, bytes);
   return Block(static_cast<uint8_t*>(pointer));
 }
 
 volatile uint8_t g_sink = 0;
 
+size_t element_bytes(int32_t type) {
+  switch (type) {
+    case ATTNPLAN_TYPE_INT32:
+      return sizeof(int32_t);
+    case ATTNPLAN_TYPE_INT64:
+      return sizeof(int64_t);
+    case ATTNPLAN_TYPE_SEGMENT:
+      return sizeof(attnplan_segment);
+    case ATTNPLAN_TYPE_REFUSAL:
+      return sizeof(attnplan_refusal);
+    case ATTNPLAN_TYPE_WARNING:
+      return sizeof(attnplan_warning);
+    case ATTNPLAN_TYPE_CHUNK_SET:
+      return sizeof(attnplan_chunk_set);
+    case ATTNPLAN_TYPE_CHUNK:
+      return sizeof(attnplan_chunk);
+    case ATTNPLAN_TYPE_WINDOW:
+      return sizeof(attnplan_window);
+    case ATTNPLAN_TYPE_LOCAL_BATCH:
+      return sizeof(attnplan_local_batch);
+    case ATTNPLAN_TYPE_LAUNCH:
+      return sizeof(attnplan_launch);
+    case ATTNPLAN_TYPE_WORK:
+      return sizeof(attnplan_work);
+    case ATTNPLAN_TYPE_WORK_ITEM:
+      return sizeof(attnplan_work_item);
+    case ATTNPLAN_TYPE_MERGE_TILE:
+      return sizeof(attnplan_merge_tile);
+    default:
+      return 0;
+  }
+}
+
 void read_sections(const uint8_t* plan, size_t bytes) {
-  for (int32_t id = -1; id < 16; ++id) {
+  for (int32_t id = -1; id <= ATTNPLAN_SECTION_END; ++id) {
     attnplan_section_view view = ATTNPLAN_SECTION_VIEW_INIT;
     if (attnplan_plan_get_section(plan, bytes, id, &view, nullptr) != ATTNPLAN_OK) continue;
     require(view.count <= view.capacity || view.capacity == 0, "a section over its capacity");
     uint8_t sum = 0;  // touches every byte that is claimed to be there
-    const size_t width = view.type == ATTNPLAN_TYPE_INT64     ? 8
-                         : view.type == ATTNPLAN_TYPE_SEGMENT ? sizeof(attnplan_segment)
-                         : view.type == ATTNPLAN_TYPE_REFUSAL ? sizeof(attnplan_refusal)
-                         : view.type == ATTNPLAN_TYPE_WARNING ? sizeof(attnplan_warning)
-                                                              : 4;
+    const size_t width = element_bytes(view.type);
+    require(width > 0, "a section of an unknown type");
     const auto* data = static_cast<const uint8_t*>(view.data);
     for (size_t i = 0; i < static_cast<size_t>(view.count) * width; ++i) sum ^= data[i];
     g_sink = sum;
@@ -149,7 +185,8 @@ void plan_once(Bytes* bytes, Heap* heap, Supply* supply) {
     attnplan_planner_kernel_name(planner, k);
   }
   attnplan_scratch* scratch = nullptr;
-  if (attnplan_scratch_create(&hooks, &scratch, error) == ATTNPLAN_OK) {
+  if (attnplan_scratch_create(&hooks, &scratch, error) == ATTNPLAN_OK &&
+      (!input.per_token || (input.num_rows <= kMostRows && input.max_tokens <= kMostTokens))) {
     build(planner, scratch, input, error, bytes);
   }
   attnplan_scratch_destroy(scratch);

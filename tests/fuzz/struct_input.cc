@@ -119,15 +119,38 @@ void fill_contracts(Bytes* bytes, Heap* heap, attnplan_config* config) {
   config->num_contracts = contracts.size();
 }
 
-const attnplan_config* config(Bytes* bytes, Heap* heap, const attnplan_allocator* allocator) {
+// Sections of one request or row, and one group of the others.
+uint64_t sections(Bytes* bytes) {
+  if (bytes->one_in(32)) return bytes->take<uint64_t>();
+  const auto from = [](int first, int last) {
+    return (uint64_t{2} << last) - (uint64_t{1} << first);
+  };
+  const uint64_t groups[] = {0,
+                             from(ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_SECTION_PAGE_TABLE),
+                             from(ATTNPLAN_SECTION_SLOTS, ATTNPLAN_SECTION_SLOTS),
+                             from(ATTNPLAN_SECTION_CHUNKS, ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST),
+                             from(ATTNPLAN_SECTION_WINDOW, ATTNPLAN_SECTION_WINDOW_CU_LEN),
+                             from(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_SECTION_CONTEXT_PARALLEL),
+                             from(ATTNPLAN_SECTION_LAUNCH, ATTNPLAN_SECTION_LAUNCH),
+                             from(ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_SECTION_LAUNCH)};
+  const uint64_t selector = bytes->take<uint16_t>();
+  const uint64_t plain = from(ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_ROW_POSITION);
+  return (selector & plain) | groups[selector >> 13];
+}
+
+bool grows_with_tokens(const attnplan_config& config) {
+  return config.sections >> ATTNPLAN_SECTION_PAGE_INDPTR != 0 || config.work != 0;
+}
+
+const attnplan_config* config(Bytes* bytes, Heap* heap, const attnplan_allocator* allocator,
+                              bool* per_token) {
   attnplan_config out = ATTNPLAN_CONFIG_INIT;
   out.profile = bytes->one_in(64) ? nullptr : string(bytes, heap, kProfiles);
   fill_contracts(bytes, heap, &out);
   if (bytes->one_in(2)) out.kv_cache = kv_cache(bytes, heap);
   out.allocator = allocator;
   if (bytes->one_in(4)) out.arch = string(bytes, heap, kArchs);
-  const uint64_t known = uint64_t{31} << ATTNPLAN_SECTION_QUERY_START_LOC;
-  out.sections = bytes->one_in(32) ? bytes->take<uint64_t>() : bytes->take<uint16_t>() & known;
+  out.sections = sections(bytes);
   if (bytes->one_in(8)) out.graph_full = int_list(bytes, heap);
   if (bytes->one_in(8)) out.graph_piecewise = int_list(bytes, heap);
   if (bytes->one_in(16)) out.max_sections_bytes = bytes->take<int16_t>();
@@ -146,9 +169,10 @@ const attnplan_config* config(Bytes* bytes, Heap* heap, const attnplan_allocator
        {&out.chunk_policy, &out.chunk_workspace_tokens, &out.work, &out.work_fixed_tokens,
         &out.section_layout, &out.graph_width, &out.graph_max_num_seqs, &out.context_parallel_world,
         &out.context_parallel_rank, &out.context_parallel_interleave, &out.local_attention_chunk}) {
-    if (bytes->one_in(64)) *value = bytes->length();
+    if (bytes->one_in(8)) *value = bytes->length();
   }
   out.profile_ragged = choice(bytes, 4);
+  *per_token = grows_with_tokens(out);
   return any_version(out, bytes, heap);
 }
 
@@ -178,7 +202,7 @@ const uint8_t* booleans(Bytes* bytes, Heap* heap, int64_t count) {
   return heap->copy(out);
 }
 
-// Returns the query lengths; adds up the rows where they are sane.
+// Returns the query lengths.
 std::vector<int32_t> fill_step(Bytes* bytes, Heap* heap, int64_t n, attnplan_step* out) {
   const std::vector<int32_t> query = lengths(bytes, n);
   const bool as_offsets = bytes->one_in(2);
@@ -233,9 +257,7 @@ void fill_csr(Bytes* bytes, Heap* heap, int64_t n, attnplan_group* out) {
   if (indptr.back() > last) out->block_ids = nullptr;
 }
 
-void fill_slots(Bytes* bytes, Heap* heap, const std::vector<int32_t>& query, attnplan_group* out) {
-  int64_t rows = 0;
-  for (int32_t length : query) rows += std::clamp(length, 0, 1 << 20);
+void fill_slots(Bytes* bytes, Heap* heap, int64_t rows, attnplan_group* out) {
   if (!bytes->one_in(8) || rows > 1000) return;
   const int64_t words = (out->flags & ATTNPLAN_GROUP_SLOTS_INT64) != 0 ? 2 * rows : rows;
   out->slot_mapping = heap->copy(lengths(bytes, words));
@@ -246,10 +268,16 @@ void fill_slots(Bytes* bytes, Heap* heap, const std::vector<int32_t>& query, att
 StructInput decode(Bytes* bytes, Heap* heap, const attnplan_allocator* allocator) {
   StructInput out;
   if (bytes->one_in(8)) out.fail_after = 1 + bytes->below(40);
-  out.config = config(bytes, heap, allocator);
+  out.config = config(bytes, heap, allocator, &out.per_token);
   out.num_reqs = bytes->below(32);
   attnplan_step step = ATTNPLAN_STEP_INIT;
   const std::vector<int32_t> query = fill_step(bytes, heap, out.num_reqs, &step);
+  for (int64_t i = 0; i < out.num_reqs; ++i) {
+    out.num_rows += std::max(query[static_cast<size_t>(i)], 0);
+    for (const int32_t* tokens : {step.seq_lens, step.num_computed_tokens}) {
+      if (tokens != nullptr) out.max_tokens = std::max<int64_t>(out.max_tokens, tokens[i]);
+    }
+  }
   out.step = any_version(step, bytes, heap);
   if (bytes->one_in(2)) {
     attnplan_group group = ATTNPLAN_GROUP_INIT;
@@ -259,7 +287,7 @@ StructInput decode(Bytes* bytes, Heap* heap, const attnplan_allocator* allocator
     } else {
       fill_csr(bytes, heap, out.num_reqs, &group);
     }
-    fill_slots(bytes, heap, query, &group);
+    fill_slots(bytes, heap, out.num_rows, &group);
     out.group = any_version(group, bytes, heap);
   }
   return out;
