@@ -20,7 +20,7 @@ using property::Error;
 using property::Planner;
 using property::Scratch;
 
-constexpr uint64_t kBatches = 40'000;
+constexpr uint64_t kBatches = 30'000;
 
 uint64_t from_environment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
