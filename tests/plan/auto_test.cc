@@ -25,8 +25,8 @@ Built build_with(Batch batch, attnplan_ragged_policy policy, attnplan_scratch* s
   Built built;
   built.planner = property::create_planner(structs.config(), &error);
   if (!built.planner) return built;
-  built.plan = property::build(built.planner.get(), scratch, structs.step(), structs.group(),
-                               &error);
+  built.plan =
+      property::build(built.planner.get(), scratch, structs.step(), structs.group(), &error);
   if (built.plan.size() == 0) built.code = error.raw().code;
   return built;
 }
@@ -90,8 +90,8 @@ TEST(AutoPolicy, TakesTheCheapestAndIsNeverWorseThanDemote) {
       }
     }
     ASSERT_TRUE(found) << batch.name << ": costs " << header.policy_costs[0] << " "
-                       << header.policy_costs[1] << " " << header.policy_costs[2]
-                       << ", applied " << header.ragged_policy;
+                       << header.policy_costs[1] << " " << header.policy_costs[2] << ", applied "
+                       << header.ragged_policy;
   }
   EXPECT_GT(judged, 300);
   EXPECT_GT(chosen[ATTNPLAN_RAGGED_DEMOTE], 20);
@@ -120,8 +120,7 @@ TEST(AutoPolicy, CostsNothingOfWhatCannotBeRouted) {
     for (size_t i = 0; i < 3; ++i) {
       const Built alone = build_with(batch, kPolicies[i], scratch.get());
       // Without exact lengths a plan may come of another policy than the one asked for.
-      if (alone.plan.size() > 0 &&
-          property::header_of(alone.plan).ragged_policy != kPolicies[i]) {
+      if (alone.plan.size() > 0 && property::header_of(alone.plan).ragged_policy != kPolicies[i]) {
         continue;
       }
       ASSERT_EQ(header.policy_costs[i] >= 0, alone.plan.size() > 0)

@@ -44,8 +44,7 @@ void explain(const uint8_t* plan, size_t bytes, const attnplan_planner* planner,
   std::vector<int32_t> routes(static_cast<size_t>(step->num_reqs));
   attnplan_plan_get_routes(plan, bytes, step, routes.data(), nullptr);
   size_t length = 0;
-  if (attnplan_plan_explain(planner, step, plan, bytes, nullptr, &length, nullptr) !=
-      ATTNPLAN_OK) {
+  if (attnplan_plan_explain(planner, step, plan, bytes, nullptr, &length, nullptr) != ATTNPLAN_OK) {
     return;
   }
   std::vector<char> text(length);

@@ -25,8 +25,8 @@ TEST(Bound, NoPlanWithinTheLimitsExceedsIt) {
       if (!within_limits(batch)) continue;
       const BatchStructs structs(batch);
       size_t bytes = 0;
-      if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), structs.group(),
-                             &bytes, error.get()) != ATTNPLAN_OK) {
+      if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), structs.group(), &bytes,
+                             error.get()) != ATTNPLAN_OK) {
         ASSERT_NE(error.raw().code, ATTNPLAN_CODE_CAPACITY_EXCEEDED)
             << "seed " << seed << ", round " << round << ": " << error.raw().message;
         continue;
@@ -45,8 +45,8 @@ TEST(Bound, NoPlanWithinTheLimitsExceedsIt) {
 attnplan_config unlimited() {
   attnplan_config config = ATTNPLAN_CONFIG_INIT;
   config.profile = "unified";
-  config.sections = uint64_t{1} << ATTNPLAN_SECTION_SEQ_LENS |
-                    uint64_t{1} << ATTNPLAN_SECTION_ROW_REQUEST;
+  config.sections = uint64_t{1} << ATTNPLAN_SECTION_SEQ_LENS | uint64_t{1}
+                                                                   << ATTNPLAN_SECTION_ROW_REQUEST;
   return config;
 }
 

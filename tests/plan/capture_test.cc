@@ -12,8 +12,7 @@ TEST(Capture, SpreadsTheRemainderOverTheFirstRequests) {
   for (int32_t requests = 1; requests <= 40; ++requests) {
     for (int32_t rows = requests; rows <= 170; ++rows) {
       std::vector<int32_t> lengths(static_cast<size_t>(requests) + 1, -7);
-      ASSERT_EQ(attnplan_capture_query_lens(rows, requests, lengths.data(), nullptr),
-                ATTNPLAN_OK);
+      ASSERT_EQ(attnplan_capture_query_lens(rows, requests, lengths.data(), nullptr), ATTNPLAN_OK);
       ASSERT_EQ(lengths.back(), -7) << "written behind the end";
       lengths.pop_back();
       ASSERT_EQ(std::accumulate(lengths.begin(), lengths.end(), 0), rows);

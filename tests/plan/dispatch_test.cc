@@ -52,8 +52,8 @@ class Launch {
     step.seq_lens = seq.data();
     step.num_reqs = static_cast<int32_t>(query_.size());
     Verdict verdict{};
-    verdict.status = attnplan_dispatch_check(planner.get(), scratch.get(), &step, &dispatch,
-                                             error.get());
+    verdict.status =
+        attnplan_dispatch_check(planner.get(), scratch.get(), &step, &dispatch, error.get());
     verdict.error = error.raw();
     if (error.raw().num_refusals > 0) verdict.reasons = error.refusals()[0].reasons;
     return verdict;
@@ -123,9 +123,8 @@ TEST(Dispatch, ATotalThatDividesProvesNothing) {
   const Verdict verdict = Launch({4, 4, 6, 2}).judge();
   expect_told(verdict, ATTNPLAN_CODE_NO_ROUTE, 2,
               {"RAGGED", "WIDTH_UNSUPPORTED", "request 2 has 6 rows"});
-  EXPECT_EQ(verdict.reasons,
-            reasons({ATTNPLAN_REASON_RAGGED, ATTNPLAN_REASON_WIDTH_UNSUPPORTED,
-                     ATTNPLAN_REASON_GROUP_TOO_WIDE}));
+  EXPECT_EQ(verdict.reasons, reasons({ATTNPLAN_REASON_RAGGED, ATTNPLAN_REASON_WIDTH_UNSUPPORTED,
+                                      ATTNPLAN_REASON_GROUP_TOO_WIDE}));
 }
 
 TEST(Dispatch, APadBetweenRequestsIsTold) {
@@ -156,8 +155,7 @@ TEST(Dispatch, TheThresholdIsNotTheWidth) {
 TEST(Dispatch, AMaximumBelowTheMeasuredOne) {
   Launch launch(thirty_of_four());
   launch.dispatch.max_query_len = 3;
-  expect_told(launch.judge(), ATTNPLAN_CODE_QUERY_LEN_BOUND_TOO_SMALL, 0,
-              {"max_query_len 3", "4"});
+  expect_told(launch.judge(), ATTNPLAN_CODE_QUERY_LEN_BOUND_TOO_SMALL, 0, {"max_query_len 3", "4"});
   launch = Launch(thirty_of_four());
   launch.dispatch.max_seq_len = kContext + 3;
   const Verdict verdict = launch.judge();
@@ -232,8 +230,8 @@ TEST(Dispatch, EverySegmentOfAPlanPasses) {
     Error error;
     const Planner planner = property::create_planner(structs.config(), &error);
     if (!planner) continue;
-    const Buffer plan = property::build(planner.get(), scratch.get(), structs.step(),
-                                        structs.group(), &error);
+    const Buffer plan =
+        property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
     for (const attnplan_segment& segment : property::segments_of(plan)) {
       attnplan_dispatch dispatch = ATTNPLAN_DISPATCH_INIT;
       dispatch.kernel = segment.kernel;

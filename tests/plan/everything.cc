@@ -94,8 +94,7 @@ void random_step(Dice* dice, Batch* batch) {
   step.config = batch->config;  // generate_requests() sets limits of its own
   property::generate_table(dice, &step);
   if (dice->percent(20)) {
-    step.step.graph_allow =
-        dice->in32(ATTNPLAN_GRAPH_ALLOW_FULL, ATTNPLAN_GRAPH_ALLOW_NONE);
+    step.step.graph_allow = dice->in32(ATTNPLAN_GRAPH_ALLOW_FULL, ATTNPLAN_GRAPH_ALLOW_NONE);
   }
   *batch = step;
 }
@@ -122,8 +121,7 @@ int64_t rows_of(const Batch& batch) {
 int64_t live_tokens(const Batch& batch) {
   int64_t tokens = 0;
   for (size_t i = 0; i < static_cast<size_t>(batch.num_reqs()); ++i) {
-    const int32_t query =
-        batch.as_offsets ? batch.query[i + 1] - batch.query[i] : batch.query[i];
+    const int32_t query = batch.as_offsets ? batch.query[i + 1] - batch.query[i] : batch.query[i];
     if (query == 0) continue;
     tokens += batch.seq_lens ? (*batch.seq_lens)[i] : (*batch.num_computed_tokens)[i] + query;
   }
@@ -134,8 +132,7 @@ bool within_limits(const Batch& batch) {
   if (batch.num_reqs() > batch.config.max_num_seqs) return false;
   if (rows_of(batch) > batch.config.max_num_batched_tokens) return false;
   for (size_t i = 0; i < static_cast<size_t>(batch.num_reqs()); ++i) {
-    const int32_t query =
-        batch.as_offsets ? batch.query[i + 1] - batch.query[i] : batch.query[i];
+    const int32_t query = batch.as_offsets ? batch.query[i + 1] - batch.query[i] : batch.query[i];
     if (query == 0) continue;
     const int32_t seq =
         batch.seq_lens ? (*batch.seq_lens)[i] : (*batch.num_computed_tokens)[i] + query;
@@ -158,20 +155,34 @@ std::vector<attnplan_section> sections_of(const Buffer& plan) {
 
 size_t element_bytes(int32_t type) {
   switch (type) {
-    case ATTNPLAN_TYPE_INT32: return sizeof(int32_t);
-    case ATTNPLAN_TYPE_INT64: return sizeof(int64_t);
-    case ATTNPLAN_TYPE_SEGMENT: return sizeof(attnplan_segment);
-    case ATTNPLAN_TYPE_REFUSAL: return sizeof(attnplan_refusal);
-    case ATTNPLAN_TYPE_WARNING: return sizeof(attnplan_warning);
-    case ATTNPLAN_TYPE_CHUNK_SET: return sizeof(attnplan_chunk_set);
-    case ATTNPLAN_TYPE_CHUNK: return sizeof(attnplan_chunk);
-    case ATTNPLAN_TYPE_WINDOW: return sizeof(attnplan_window);
-    case ATTNPLAN_TYPE_LOCAL_BATCH: return sizeof(attnplan_local_batch);
-    case ATTNPLAN_TYPE_LAUNCH: return sizeof(attnplan_launch);
-    case ATTNPLAN_TYPE_WORK: return sizeof(attnplan_work);
-    case ATTNPLAN_TYPE_WORK_ITEM: return sizeof(attnplan_work_item);
-    case ATTNPLAN_TYPE_MERGE_TILE: return sizeof(attnplan_merge_tile);
-    default: return 0;
+    case ATTNPLAN_TYPE_INT32:
+      return sizeof(int32_t);
+    case ATTNPLAN_TYPE_INT64:
+      return sizeof(int64_t);
+    case ATTNPLAN_TYPE_SEGMENT:
+      return sizeof(attnplan_segment);
+    case ATTNPLAN_TYPE_REFUSAL:
+      return sizeof(attnplan_refusal);
+    case ATTNPLAN_TYPE_WARNING:
+      return sizeof(attnplan_warning);
+    case ATTNPLAN_TYPE_CHUNK_SET:
+      return sizeof(attnplan_chunk_set);
+    case ATTNPLAN_TYPE_CHUNK:
+      return sizeof(attnplan_chunk);
+    case ATTNPLAN_TYPE_WINDOW:
+      return sizeof(attnplan_window);
+    case ATTNPLAN_TYPE_LOCAL_BATCH:
+      return sizeof(attnplan_local_batch);
+    case ATTNPLAN_TYPE_LAUNCH:
+      return sizeof(attnplan_launch);
+    case ATTNPLAN_TYPE_WORK:
+      return sizeof(attnplan_work);
+    case ATTNPLAN_TYPE_WORK_ITEM:
+      return sizeof(attnplan_work_item);
+    case ATTNPLAN_TYPE_MERGE_TILE:
+      return sizeof(attnplan_merge_tile);
+    default:
+      return 0;
   }
 }
 

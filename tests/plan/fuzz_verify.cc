@@ -65,8 +65,8 @@ Buffer mutate(const Buffer& plan, fuzz::Bytes* input) {
 void judge(const Original& original, const Buffer& blob) {
   const attnplan_step* step = &original.structs.step();
   attnplan_error error = ATTNPLAN_ERROR_INIT;
-  const attnplan_status alone = attnplan_plan_verify(blob.data(), blob.size(), nullptr, nullptr,
-                                                     nullptr, nullptr, &error);
+  const attnplan_status alone =
+      attnplan_plan_verify(blob.data(), blob.size(), nullptr, nullptr, nullptr, nullptr, &error);
   require(alone == ATTNPLAN_OK || alone == ATTNPLAN_INVALID_ARGUMENT, "another status");
   require(alone == ATTNPLAN_OK || error.message[0] != '\0', "a refusal without a word");
   const bool accepted = alone == ATTNPLAN_OK;
@@ -74,8 +74,8 @@ void judge(const Original& original, const Buffer& blob) {
               .empty(),
           "an accessor leaves the blob");
   const attnplan_status with_step =
-      attnplan_plan_verify(blob.data(), blob.size(), original.planner.get(),
-                           original.scratch.get(), step, original.structs.group(), &error);
+      attnplan_plan_verify(blob.data(), blob.size(), original.planner.get(), original.scratch.get(),
+                           step, original.structs.group(), &error);
   require(accepted || with_step != ATTNPLAN_OK, "the step makes a broken plan good");
   if (with_step != ATTNPLAN_OK) return;
   require(blob.size() == original.plan.size(), "a plan of another size");

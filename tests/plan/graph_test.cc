@@ -22,8 +22,7 @@ int32_t capture_rule(const Batch& batch, const attnplan_segment& segment) {
   const oracle::Contract& kernel = (*kernels)[static_cast<size_t>(segment.kernel)];
   if (kernel.graph != ATTNPLAN_CAPTURE_DEFAULT) return kernel.graph;
   if (batch.profile == "unified" && !batch.kernels) return ATTNPLAN_CAPTURE_ALWAYS;
-  return kernel.route == ATTNPLAN_ROUTE_DECODE ? ATTNPLAN_CAPTURE_UNIFORM
-                                               : ATTNPLAN_CAPTURE_NEVER;
+  return kernel.route == ATTNPLAN_ROUTE_DECODE ? ATTNPLAN_CAPTURE_UNIFORM : ATTNPLAN_CAPTURE_NEVER;
 }
 
 std::optional<int32_t> smallest(const std::vector<int32_t>& sizes, int64_t rows) {
@@ -37,8 +36,8 @@ std::optional<int32_t> smallest(const std::vector<int32_t>& sizes, int64_t rows)
 // Full sizes as graphs of whole requests.
 std::vector<int32_t> uniform_sizes(const Batch& batch, int32_t width) {
   const attnplan_config& config = batch.config;
-  const int32_t most = config.graph_max_num_seqs > 0 ? config.graph_max_num_seqs
-                                                     : config.max_num_seqs;
+  const int32_t most =
+      config.graph_max_num_seqs > 0 ? config.graph_max_num_seqs : config.max_num_seqs;
   std::vector<int32_t> sizes;
   for (int32_t size : batch.graph_full) {
     const int32_t rows = (size + width - 1) / width * width;
@@ -60,10 +59,9 @@ Choice choose(const Batch& batch, const Buffer& plan) {
   Choice choice;
   choice.rows = header.num_rows;
   if (step.graph_allow == ATTNPLAN_GRAPH_ALLOW_NONE) return choice;
-  const bool uniform =
-      segments.size() == 1 && segments[0].route == ATTNPLAN_ROUTE_DECODE &&
-      segments[0].width == width &&
-      capture_rule(batch, segments[0]) == ATTNPLAN_CAPTURE_UNIFORM;
+  const bool uniform = segments.size() == 1 && segments[0].route == ATTNPLAN_ROUTE_DECODE &&
+                       segments[0].width == width &&
+                       capture_rule(batch, segments[0]) == ATTNPLAN_CAPTURE_UNIFORM;
   const bool always =
       !segments.empty() && std::all_of(segments.begin(), segments.end(), [&](const auto& s) {
         return capture_rule(batch, s) == ATTNPLAN_CAPTURE_ALWAYS;
@@ -130,8 +128,8 @@ TEST(Graph, IsTheSmallestThatHoldsTheRows) {
     Error error;
     const Planner planner = property::create_planner(structs.config(), &error);
     if (!planner) continue;
-    const Buffer plan = property::build(planner.get(), scratch.get(), structs.step(),
-                                        structs.group(), &error);
+    const Buffer plan =
+        property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
     if (plan.size() == 0) continue;
     const attnplan_plan_header& header = property::header_of(plan);
     const bool asked = !batch.graph_full.empty() || !batch.graph_piecewise.empty() ||

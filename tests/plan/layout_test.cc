@@ -28,8 +28,8 @@ int for_random_plans(uint64_t first, uint64_t last, const Check& check) {
         bytes > kLargestPlan) {
       continue;
     }
-    const Buffer plan = property::build(planner.get(), scratch.get(), structs.step(),
-                                        structs.group(), &error);
+    const Buffer plan =
+        property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
     EXPECT_EQ(plan.size(), bytes) << batch.name << ": " << error.raw().message;
     ++planned;
     check(batch, structs, planner.get(), plan);
@@ -51,10 +51,10 @@ void check_table(const Batch& batch, const Buffer& plan) {
   std::sort(table.begin(), table.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
   const attnplan_plan_header& header = property::header_of(plan);
-  int64_t used = header.header_bytes +
-                 int64_t{header.num_sections} * static_cast<int64_t>(sizeof(attnplan_section)) +
-                 int64_t{header.num_byte_ranges} *
-                     static_cast<int64_t>(sizeof(attnplan_byte_range));
+  int64_t used =
+      header.header_bytes +
+      int64_t{header.num_sections} * static_cast<int64_t>(sizeof(attnplan_section)) +
+      int64_t{header.num_byte_ranges} * static_cast<int64_t>(sizeof(attnplan_byte_range));
   for (const attnplan_section& section : table) {
     const auto width = static_cast<int64_t>(element_bytes(section.type));
     ASSERT_GT(width, 0) << batch.name << ", section " << section.id;
@@ -70,9 +70,9 @@ void check_table(const Batch& batch, const Buffer& plan) {
 
 TEST(Layout, SectionsLieApartAndInside) {
   const int planned =
-      for_random_plans(1, 6000, [](const Batch& batch, const BatchStructs&,
-                                   const attnplan_planner*,
-                                   const Buffer& plan) { check_table(batch, plan); });
+      for_random_plans(1, 6000,
+                       [](const Batch& batch, const BatchStructs&, const attnplan_planner*,
+                          const Buffer& plan) { check_table(batch, plan); });
   EXPECT_GT(planned, 2000);
 }
 
@@ -102,12 +102,14 @@ void check_ranges(const Batch& batch, const Buffer& plan) {
 
 TEST(Layout, ByteRangesCoverAllThatIsUsed) {
   int fixed = 0;
-  for_random_plans(10001, 16000, [&fixed](const Batch& batch, const BatchStructs&,
-                                          const attnplan_planner*, const Buffer& plan) {
-    if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) return;
-    check_ranges(batch, plan);
-    ++fixed;
-  });
+  for_random_plans(10001, 16000,
+                   [&fixed](const Batch& batch, const BatchStructs&, const attnplan_planner*,
+                            const Buffer& plan) {
+                     if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0)
+                       return;
+                     check_ranges(batch, plan);
+                     ++fixed;
+                   });
   EXPECT_GT(fixed, 700);
 }
 
@@ -115,33 +117,36 @@ TEST(Layout, ByteRangesCoverAllThatIsUsed) {
 TEST(Layout, NothingDependsOnWhatTheBufferHeld) {
   const Scratch scratch = property::create_scratch();
   int fixed = 0;
-  for_random_plans(20001, 25000, [&](const Batch& batch, const BatchStructs& structs,
-                                     const attnplan_planner* planner, const Buffer& plan) {
-    Buffer again(plan.size());
-    std::memset(again.data(), 0x5a, again.size());
-    size_t bytes = 0;
-    ASSERT_EQ(attnplan_plan_build(planner, scratch.get(), &structs.step(), structs.group(),
-                                  again.data(), again.size(), &bytes, nullptr),
-              ATTNPLAN_OK);
-    std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
-    if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) {
-      ranges = {{0, static_cast<int64_t>(plan.size())}};
-    } else {
-      ++fixed;
-    }
-    size_t at = 0;
-    for (const attnplan_byte_range& range : ranges) {
-      const auto begin = static_cast<size_t>(range.offset);
-      for (; at < begin; ++at) {
-        ASSERT_EQ(again.data()[at], 0x5a) << batch.name << ": byte " << at << " is written";
-        ASSERT_EQ(plan.data()[at], Buffer::kFill) << batch.name << ": byte " << at;
-      }
-      at = begin + static_cast<size_t>(range.bytes);
-      ASSERT_EQ(std::memcmp(plan.data() + begin, again.data() + begin, at - begin), 0)
-          << batch.name << ": range at " << begin;
-    }
-    for (; at < plan.size(); ++at) ASSERT_EQ(again.data()[at], 0x5a) << batch.name << ": " << at;
-  });
+  for_random_plans(
+      20001, 25000,
+      [&](const Batch& batch, const BatchStructs& structs, const attnplan_planner* planner,
+          const Buffer& plan) {
+        Buffer again(plan.size());
+        std::memset(again.data(), 0x5a, again.size());
+        size_t bytes = 0;
+        ASSERT_EQ(attnplan_plan_build(planner, scratch.get(), &structs.step(), structs.group(),
+                                      again.data(), again.size(), &bytes, nullptr),
+                  ATTNPLAN_OK);
+        std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
+        if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) {
+          ranges = {{0, static_cast<int64_t>(plan.size())}};
+        } else {
+          ++fixed;
+        }
+        size_t at = 0;
+        for (const attnplan_byte_range& range : ranges) {
+          const auto begin = static_cast<size_t>(range.offset);
+          for (; at < begin; ++at) {
+            ASSERT_EQ(again.data()[at], 0x5a) << batch.name << ": byte " << at << " is written";
+            ASSERT_EQ(plan.data()[at], Buffer::kFill) << batch.name << ": byte " << at;
+          }
+          at = begin + static_cast<size_t>(range.bytes);
+          ASSERT_EQ(std::memcmp(plan.data() + begin, again.data() + begin, at - begin), 0)
+              << batch.name << ": range at " << begin;
+        }
+        for (; at < plan.size(); ++at)
+          ASSERT_EQ(again.data()[at], 0x5a) << batch.name << ": " << at;
+      });
   EXPECT_GT(fixed, 500);
 }
 
@@ -164,8 +169,8 @@ TEST(Layout, FixedMeansFixed) {
       random_step(&dice, &batch);
       if (!within_limits(batch)) continue;
       const BatchStructs structs(batch);
-      const Buffer plan = property::build(planner.get(), scratch.get(), structs.step(),
-                                          structs.group(), &error);
+      const Buffer plan =
+          property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
       if (plan.size() == 0) {
         ASSERT_TRUE(error.raw().code != ATTNPLAN_CODE_CAPACITY_EXCEEDED &&
                     error.raw().status != ATTNPLAN_INTERNAL)
@@ -200,20 +205,24 @@ Fill fill_of(int32_t section) {
     case ATTNPLAN_SECTION_SEQ_LENS:
     case ATTNPLAN_SECTION_CONTEXT_LENS:
     case ATTNPLAN_SECTION_LAST_PAGE_LEN:
-    case ATTNPLAN_SECTION_CONTEXT_PARALLEL: return Fill::kZero;
+    case ATTNPLAN_SECTION_CONTEXT_PARALLEL:
+      return Fill::kZero;
     case ATTNPLAN_SECTION_QUERY_START_LOC:
     case ATTNPLAN_SECTION_PAGE_INDPTR:
     case ATTNPLAN_SECTION_WINDOW_CU_LEN:
     case ATTNPLAN_SECTION_WORKER_INDPTR:
-    case ATTNPLAN_SECTION_MERGE_INDPTR: return Fill::kLast;
+    case ATTNPLAN_SECTION_MERGE_INDPTR:
+      return Fill::kLast;
     case ATTNPLAN_SECTION_ORDER:
     case ATTNPLAN_SECTION_ROW_REQUEST:
     case ATTNPLAN_SECTION_ROW_POSITION:
     case ATTNPLAN_SECTION_PAGE_INDICES:
     case ATTNPLAN_SECTION_PAGE_TABLE:
     case ATTNPLAN_SECTION_SLOTS:
-    case ATTNPLAN_SECTION_MERGE_SLOTS: return Fill::kMinusOne;
-    default: return Fill::kUnknown;
+    case ATTNPLAN_SECTION_MERGE_SLOTS:
+      return Fill::kMinusOne;
+    default:
+      return Fill::kUnknown;
   }
 }
 
@@ -240,50 +249,53 @@ void check_fill(const std::string& name, const Buffer& plan, const attnplan_sect
 
 TEST(Layout, UnusedElementsHoldTheirFill) {
   int64_t checked = 0;
-  for_random_plans(30001, 35000, [&checked](const Batch& batch, const BatchStructs&,
-                                            const attnplan_planner*, const Buffer& plan) {
-    std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
-    if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) {
-      ranges = {{0, static_cast<int64_t>(plan.size())}};
-    }
-    for (const attnplan_section& section : sections_of(plan)) {
-      if (fill_of(section.id) == Fill::kUnknown) continue;
-      if (section.type == ATTNPLAN_TYPE_INT32) {
-        check_fill<int32_t>(batch.name, plan, section, ranges, &checked);
-      } else {
-        check_fill<int64_t>(batch.name, plan, section, ranges, &checked);
-      }
-    }
-  });
+  for_random_plans(30001, 35000,
+                   [&checked](const Batch& batch, const BatchStructs&, const attnplan_planner*,
+                              const Buffer& plan) {
+                     std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
+                     if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) {
+                       ranges = {{0, static_cast<int64_t>(plan.size())}};
+                     }
+                     for (const attnplan_section& section : sections_of(plan)) {
+                       if (fill_of(section.id) == Fill::kUnknown) continue;
+                       if (section.type == ATTNPLAN_TYPE_INT32) {
+                         check_fill<int32_t>(batch.name, plan, section, ranges, &checked);
+                       } else {
+                         check_fill<int64_t>(batch.name, plan, section, ranges, &checked);
+                       }
+                     }
+                   });
   EXPECT_GT(checked, 10000);
 }
 
 // A captured graph runs over its own extents: what it reads behind the live rows is defined.
 TEST(Layout, AGraphsTailIsInsideTheRanges) {
   int graphs = 0, tails = 0;
-  for_random_plans(40001, 58000, [&](const Batch& batch, const BatchStructs&,
-                                     const attnplan_planner*, const Buffer& plan) {
-    const attnplan_plan_header& header = property::header_of(plan);
-    if ((header.flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) return;
-    if (header.graph_kind == ATTNPLAN_GRAPH_NONE) return;
-    ++graphs;
-    const std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
-    for (const attnplan_section& section : sections_of(plan)) {
-      int64_t extent = 0;
-      if (section.extent == ATTNPLAN_EXTENT_ROWS) extent = header.graph_rows;
-      if (section.extent == ATTNPLAN_EXTENT_REQUESTS) extent = header.graph_requests;
-      if (section.id < ATTNPLAN_SECTION_QUERY_START_LOC || section.id > ATTNPLAN_SECTION_SLOTS) {
-        continue;  // nothing that a kernel of a captured graph indexes by request or row
-      }
-      const int64_t elements = std::min(extent, section.capacity);
-      if (elements <= section.count) continue;
-      const auto width = static_cast<int64_t>(element_bytes(section.type));
-      ++tails;
-      ASSERT_TRUE(in_ranges(ranges, section.offset, section.offset + elements * width))
-          << batch.name << ": section " << section.id << ", " << section.count << " elements, "
-          << "the graph has " << extent;
-    }
-  });
+  for_random_plans(
+      40001, 58000,
+      [&](const Batch& batch, const BatchStructs&, const attnplan_planner*, const Buffer& plan) {
+        const attnplan_plan_header& header = property::header_of(plan);
+        if ((header.flags & ATTNPLAN_PLAN_FIXED_LAYOUT) == 0) return;
+        if (header.graph_kind == ATTNPLAN_GRAPH_NONE) return;
+        ++graphs;
+        const std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
+        for (const attnplan_section& section : sections_of(plan)) {
+          int64_t extent = 0;
+          if (section.extent == ATTNPLAN_EXTENT_ROWS) extent = header.graph_rows;
+          if (section.extent == ATTNPLAN_EXTENT_REQUESTS) extent = header.graph_requests;
+          if (section.id < ATTNPLAN_SECTION_QUERY_START_LOC ||
+              section.id > ATTNPLAN_SECTION_SLOTS) {
+            continue;  // nothing that a kernel of a captured graph indexes by request or row
+          }
+          const int64_t elements = std::min(extent, section.capacity);
+          if (elements <= section.count) continue;
+          const auto width = static_cast<int64_t>(element_bytes(section.type));
+          ++tails;
+          ASSERT_TRUE(in_ranges(ranges, section.offset, section.offset + elements * width))
+              << batch.name << ": section " << section.id << ", " << section.count << " elements, "
+              << "the graph has " << extent;
+        }
+      });
   EXPECT_GT(graphs, 100);
   EXPECT_GT(tails, 100);
 }

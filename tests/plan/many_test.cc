@@ -46,8 +46,7 @@ struct Hooks {
 
 // One KV group of the model: its planner, its table, its buffer.
 struct Group {
-  Group(Batch from, const attnplan_allocator* allocator)
-      : batch(std::move(from)), structs(batch) {
+  Group(Batch from, const attnplan_allocator* allocator) : batch(std::move(from)), structs(batch) {
     structs.mutable_config()->allocator = allocator;
     Error error;
     planner = property::create_planner(structs.config(), &error);
@@ -100,8 +99,7 @@ std::vector<std::unique_ptr<Group>> random_groups(uint64_t seed, const attnplan_
 
 // The arrays of one call.
 struct Call {
-  explicit Call(const std::vector<std::unique_ptr<Group>>& groups)
-      : bytes(groups.size(), 4711) {
+  explicit Call(const std::vector<std::unique_ptr<Group>>& groups) : bytes(groups.size(), 4711) {
     for (const auto& group : groups) {
       planners.push_back(group->planner.get());
       tables.push_back(group->structs.group());
@@ -112,9 +110,9 @@ struct Call {
   }
 
   attnplan_status run(const attnplan_step& step, attnplan_scratch* scratch, Error* error) {
-    return attnplan_plan_build_many(planners.data(), planners.size(), scratch, &step,
-                                    tables.data(), buffers.data(), capacities.data(),
-                                    bytes.data(), &failed, error->get());
+    return attnplan_plan_build_many(planners.data(), planners.size(), scratch, &step, tables.data(),
+                                    buffers.data(), capacities.data(), bytes.data(), &failed,
+                                    error->get());
   }
 
   std::vector<const attnplan_planner*> planners;
@@ -141,10 +139,9 @@ TEST(Many, IsEachAlone) {
       Buffer alone(kLargestPlan);
       size_t bytes = 0;
       Error error(400, 16);
-      const attnplan_status expected =
-          attnplan_plan_build(groups[at]->planner.get(), other.get(), &step,
-                              groups[at]->structs.group(), alone.data(), alone.size(), &bytes,
-                              error.get());
+      const attnplan_status expected = attnplan_plan_build(
+          groups[at]->planner.get(), other.get(), &step, groups[at]->structs.group(), alone.data(),
+          alone.size(), &bytes, error.get());
       if (expected != ATTNPLAN_OK) {
         ASSERT_EQ(status, expected) << "seed " << seed << ", group " << at;
         ASSERT_EQ(call.failed, at) << "seed " << seed;
@@ -153,8 +150,8 @@ TEST(Many, IsEachAlone) {
         ASSERT_STREQ(many_error.raw().message, error.raw().message) << "seed " << seed;
         break;
       }
-      ASSERT_TRUE(alone == call.plans[at]) << "seed " << seed << ", group " << at << " of "
-                                           << groups.size();
+      ASSERT_TRUE(alone == call.plans[at])
+          << "seed " << seed << ", group " << at << " of " << groups.size();
       if (status == ATTNPLAN_OK) {
         ASSERT_EQ(call.bytes[at], bytes) << "seed " << seed;
       }
@@ -210,14 +207,14 @@ TEST(Many, NothingAndNoGroups) {
   ASSERT_FALSE(groups.empty());
   Call call(groups);
   Error error;
-  EXPECT_EQ(attnplan_plan_build_many(call.planners.data(), 0, scratch.get(),
-                                     &groups[0]->structs.step(), call.tables.data(),
-                                     call.buffers.data(), call.capacities.data(),
-                                     call.bytes.data(), nullptr, error.get()),
-            ATTNPLAN_OK);
-  EXPECT_EQ(attnplan_plan_build_many(nullptr, 1, scratch.get(), &groups[0]->structs.step(),
-                                     nullptr, call.buffers.data(), call.capacities.data(),
-                                     call.bytes.data(), nullptr, error.get()),
+  EXPECT_EQ(
+      attnplan_plan_build_many(call.planners.data(), 0, scratch.get(), &groups[0]->structs.step(),
+                               call.tables.data(), call.buffers.data(), call.capacities.data(),
+                               call.bytes.data(), nullptr, error.get()),
+      ATTNPLAN_OK);
+  EXPECT_EQ(attnplan_plan_build_many(nullptr, 1, scratch.get(), &groups[0]->structs.step(), nullptr,
+                                     call.buffers.data(), call.capacities.data(), call.bytes.data(),
+                                     nullptr, error.get()),
             ATTNPLAN_INVALID_ARGUMENT);
 }
 

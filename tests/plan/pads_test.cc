@@ -34,9 +34,8 @@ class PaddedPlan {
     config_.max_model_len = 64;
     config_.graph_full = {&kGraphRows_, 1};
     config_.sections = sections(
-        {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_SEQ_LENS,
-         ATTNPLAN_SECTION_ROW_REQUEST, ATTNPLAN_SECTION_ROW_POSITION,
-         ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_SECTION_PAGE_INDICES,
+        {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_SEQ_LENS, ATTNPLAN_SECTION_ROW_REQUEST,
+         ATTNPLAN_SECTION_ROW_POSITION, ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_SECTION_PAGE_INDICES,
          ATTNPLAN_SECTION_LAST_PAGE_LEN, ATTNPLAN_SECTION_PAGE_TABLE, ATTNPLAN_SECTION_SLOTS});
     std::vector<int32_t> query(kLive, kWidth), seq = {20, 34, 5};
     for (int i = 0; i < step_pads; ++i) {
@@ -96,7 +95,7 @@ TEST_P(Pads, OfFullWidthHaveRowsAndOneToken) {
   EXPECT_EQ(plan.ints(ATTNPLAN_SECTION_PAGE_INDICES, 9), (Ints{3, 3, 3, 3, 3, 3, 0, 0, 0}));
   EXPECT_EQ(plan.ints(ATTNPLAN_SECTION_LAST_PAGE_LEN, 6), (Ints{4, 2, 5, 1, 1, 1}));
   const Ints table = plan.ints(ATTNPLAN_SECTION_PAGE_TABLE, 6 * kColumns);
-  EXPECT_EQ(table, (Ints{3, 3, -1, -1, 3, 3, 3, -1, 3, -1, -1, -1,  //
+  EXPECT_EQ(table, (Ints{3, 3,  -1, -1, 3, 3,  3,  -1, 3, -1, -1, -1,  //
                          0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1}));
   EXPECT_EQ(plan.elements<int64_t>(ATTNPLAN_SECTION_SLOTS, 12),
             (std::vector<int64_t>{50, 51, 48, 49, 51, 52, -1, -1, -1, -1, -1, -1}));
@@ -146,8 +145,8 @@ TEST(Nothing, IsAPlanWithEverySection) {
       Error error;
       const Planner planner = property::create_planner(structs.config(), &error);
       if (!planner) break;
-      const Buffer plan = property::build(planner.get(), scratch.get(), structs.step(),
-                                          structs.group(), &error);
+      const Buffer plan =
+          property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
       ASSERT_GT(plan.size(), 0u) << "seed " << seed << ": " << error.raw().message;
       const attnplan_plan_header& header = property::header_of(plan);
       EXPECT_EQ(header.num_segments, 0);

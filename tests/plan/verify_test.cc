@@ -20,8 +20,7 @@ struct Subject {  // a plan and all that it was made from
     if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), structs.group(), &bytes,
                            nullptr) == ATTNPLAN_OK &&
         bytes < (size_t{1} << 20)) {
-      plan = property::build(planner.get(), scratch.get(), structs.step(), structs.group(),
-                             &error);
+      plan = property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
     }
   }
 
@@ -71,8 +70,8 @@ std::vector<attnplan_byte_range> meaningful(const Buffer& plan) {
   std::vector<attnplan_byte_range> ranges = byte_ranges(plan);
   if ((property::header_of(plan).flags & ATTNPLAN_PLAN_FIXED_LAYOUT) != 0) return ranges;
   const attnplan_plan_header& header = property::header_of(plan);
-  ranges = {{0, header.header_bytes + int64_t{header.num_sections} *
-                                          static_cast<int64_t>(sizeof(attnplan_section))}};
+  ranges = {{0, header.header_bytes +
+                    int64_t{header.num_sections} * static_cast<int64_t>(sizeof(attnplan_section))}};
   for (const attnplan_section& section : sections_of(plan)) {
     ranges.push_back(
         {section.offset, section.count * static_cast<int64_t>(element_bytes(section.type))});
@@ -132,8 +131,7 @@ TEST(Verify, AccessorsStayInsideAnyBlob) {
     const Subject subject(seed);
     const attnplan_plan_header& header = property::header_of(subject.plan);
     const size_t tables =
-        header.header_bytes +
-        static_cast<size_t>(header.num_sections) * sizeof(attnplan_section);
+        header.header_bytes + static_cast<size_t>(header.num_sections) * sizeof(attnplan_section);
     Buffer mutated = copy(subject.plan, subject.plan.size());
     for (size_t at = 0; at < tables; ++at) {
       for (const uint8_t change : {0x01, 0x40, 0x80, 0xff}) {
@@ -193,10 +191,10 @@ TEST(Verify, APlanOfAnotherStepIsRefused) {
     ++(*later.seq_lens)[0];
     const BatchStructs structs(later);
     Error error;
-    ASSERT_NE(attnplan_plan_verify(subject.plan.data(), subject.plan.size(),
-                                   subject.planner.get(), subject.scratch.get(), &structs.step(),
-                                   structs.group(), error.get()),
-              ATTNPLAN_OK)
+    ASSERT_NE(
+        attnplan_plan_verify(subject.plan.data(), subject.plan.size(), subject.planner.get(),
+                             subject.scratch.get(), &structs.step(), structs.group(), error.get()),
+        ATTNPLAN_OK)
         << subject.batch.name;
     EXPECT_NE(error.raw().message[0], '\0');
     ++compared;

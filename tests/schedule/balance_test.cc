@@ -69,8 +69,7 @@ TEST_P(Balance, OneInSixteenLong) {
   const double ratio = worst_ratio(ATTNPLAN_WORK_AUTO, [](Dice* dice, WorkBatch* batch) {
     for (int i = 0; i < 256; ++i) {
       const bool is_long = i % 16 == 5;
-      batch->add_request(GetParam(),
-                         is_long ? dice->in32(24000, 32768) : dice->in32(500, 2000));
+      batch->add_request(GetParam(), is_long ? dice->in32(24000, 32768) : dice->in32(500, 2000));
     }
   });
   RecordProperty("ratio", std::to_string(ratio));

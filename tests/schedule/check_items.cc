@@ -10,11 +10,10 @@ namespace {
 using Item = attnplan_work_item;
 
 std::string item_words(const Item& item) {
-  return "item request " + std::to_string(item.request) + ", head " +
-         std::to_string(item.kv_head) + ", rows [" + std::to_string(item.row_begin) + "," +
-         std::to_string(item.row_end) + "), KV [" + std::to_string(item.kv_begin) + "," +
-         std::to_string(item.kv_end) + "), slot " + std::to_string(item.slot) + ", flags " +
-         std::to_string(item.flags);
+  return "item request " + std::to_string(item.request) + ", head " + std::to_string(item.kv_head) +
+         ", rows [" + std::to_string(item.row_begin) + "," + std::to_string(item.row_end) +
+         "), KV [" + std::to_string(item.kv_begin) + "," + std::to_string(item.kv_end) +
+         "), slot " + std::to_string(item.slot) + ", flags " + std::to_string(item.flags);
 }
 
 auto tile_of(const Item& item) {
@@ -88,8 +87,8 @@ std::string check_rows(const WorkBatch& batch, const Visible& visible, const Wor
     const bool every = at < tiles.size() && tiles[at].kv_head == -1;
     for (int32_t head = every ? -1 : 0; rows > 0 && head < (every ? 0 : heads); ++head) {
       for (int32_t row = 0; row < rows; row += per_tile, ++at) {
-        const auto expected = std::tuple(static_cast<int32_t>(position), head, row,
-                                         std::min(rows, row + per_tile));
+        const auto expected =
+            std::tuple(static_cast<int32_t>(position), head, row, std::min(rows, row + per_tile));
         if (at == tiles.size() || tile_of(tiles[at]) != expected) {
           return "no tile of request " + std::to_string(position) + ", head " +
                  std::to_string(head) + " at row " + std::to_string(row);
@@ -138,7 +137,9 @@ std::string check_every_token(const WorkBatch& batch, const Visible& visible,
     std::vector<uint8_t> times(rows * static_cast<size_t>(heads) * seq);
     const auto cell = [&](int32_t row, int32_t head, int64_t token) -> uint8_t& {
       return times[(static_cast<size_t>(row) * static_cast<size_t>(heads) +
-                    static_cast<size_t>(head)) * seq + static_cast<size_t>(token)];
+                    static_cast<size_t>(head)) *
+                       seq +
+                   static_cast<size_t>(token)];
     };
     for (const Item& item : list.items) {
       if (item.request != static_cast<int32_t>(position)) continue;
@@ -175,9 +176,8 @@ std::string check_flags(const WorkBatch& batch, const Visible& visible, const Wo
     const bool exact = visible.exact(position);
     // The first row sees least at the end, the last row sees least at the beginning.
     const bool ends_early = causal && visible.lowest_end(position, item.row_begin) < item.kv_end;
-    const bool starts_late =
-        batch.settings.sliding_window > 0 &&
-        visible.of(position, item.row_end - 1).begin > item.kv_begin;
+    const bool starts_late = batch.settings.sliding_window > 0 &&
+                             visible.of(position, item.row_end - 1).begin > item.kv_begin;
     const bool masked = (item.flags & ATTNPLAN_ITEM_CAUSAL_MASK) != 0;
     const bool windowed = (item.flags & ATTNPLAN_ITEM_WINDOW_MASK) != 0;
     const bool one_row = item.row_end - item.row_begin == 1 && visible.rows(position) == 1;

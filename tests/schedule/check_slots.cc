@@ -56,8 +56,8 @@ std::string check_slots(const WorkBatch& batch, const WorkList& list) {
   if (list.work.policy != ATTNPLAN_WORK_LIST_STREAM_K) return "";
   for (int32_t worker = 0; worker < list.work.workers; ++worker) {
     const auto items = list.items_of(worker);
-    const auto partial = std::count_if(items.begin(), items.end(),
-                                       [](const Item& item) { return item.slot >= 0; });
+    const auto partial =
+        std::count_if(items.begin(), items.end(), [](const Item& item) { return item.slot >= 0; });
     if (partial > 2) return "worker " + std::to_string(worker) + " has more than two partials";
   }
   return "";

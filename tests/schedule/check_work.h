@@ -15,8 +15,7 @@ constexpr int64_t kItemOverhead = 128;  // tokens: what an item costs besides it
 // rows may see, and no KV tile more.
 std::string check_items(const WorkBatch& batch, const Visible& visible, const WorkList& list);
 // The same said once more, token by token, without a thought about tiles.
-std::string check_every_token(const WorkBatch& batch, const Visible& visible,
-                              const WorkList& list);
+std::string check_every_token(const WorkBatch& batch, const Visible& visible, const WorkList& list);
 std::string check_flags(const WorkBatch& batch, const Visible& visible, const WorkList& list);
 std::string check_slots(const WorkBatch& batch, const WorkList& list);
 std::string check_merges(const WorkList& list);

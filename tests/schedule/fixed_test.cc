@@ -29,8 +29,8 @@ std::vector<Piece> pieces_of(const WorkList& list, int32_t request) {
   return pieces;
 }
 
-property::Buffer plan(const attnplan_planner* planner, attnplan_scratch* scratch,
-                      WorkBatch* batch, WorkList* list) {
+property::Buffer plan(const attnplan_planner* planner, attnplan_scratch* scratch, WorkBatch* batch,
+                      WorkList* list) {
   Error error;
   property::Buffer out = property::build(planner, scratch, batch->step(), nullptr, &error);
   EXPECT_EQ(read_work_list(out, list), "") << error.raw().message;

@@ -96,11 +96,10 @@ int32_t WorkBatch::group() const { return settings.num_q_heads / settings.num_kv
 std::string WorkBatch::words() const {
   std::ostringstream out;
   out << "work " << settings.work << ":" << settings.work_fixed_tokens << ", workers "
-      << settings.num_workers << ", heads " << settings.num_q_heads << "/"
-      << settings.num_kv_heads << ", mask " << settings.mask << ", window "
-      << settings.sliding_window << ", threshold " << threshold() << ", order "
-      << settings.order << ", ragged " << settings.ragged << ", phase " << phase << ", flags "
-      << flags << "; kernels";
+      << settings.num_workers << ", heads " << settings.num_q_heads << "/" << settings.num_kv_heads
+      << ", mask " << settings.mask << ", window " << settings.sliding_window << ", threshold "
+      << threshold() << ", order " << settings.order << ", ragged " << settings.ragged << ", phase "
+      << phase << ", flags " << flags << "; kernels";
   for (const attnplan_contract& contract : contracts_) {
     out << " " << contract.name << " " << contract.query_tile << "x" << contract.kv_tile;
   }
