@@ -11,6 +11,7 @@ int64_t columns_of(const Group& group, int32_t request) {
 }
 
 const int32_t* ids_of(const Group& group, int32_t request) {
+  if (group.block_ids == nullptr) return nullptr;
   if (group.block_indptr != nullptr) return group.block_ids + group.block_indptr[request];
   const int64_t stride = group.row_stride != 0 ? group.row_stride : group.columns;
   return group.block_ids + request * stride;

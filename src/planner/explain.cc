@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "planner/classify.h"
-#include "planner/hash.h"
 #include "planner/lengths.h"
 #include "planner/measure.h"
 #include "planner/scratch.h"
 #include "planner/state.h"
+#include "planner/step_scan.h"
 #include "planner/witness.h"
 
 namespace attnplan {
@@ -272,12 +272,21 @@ class Explanation {
   Replay replay_;
 };
 
+// The hash that a plan of this step carries.
+uint64_t step_identity(const Planner& planner, const Step& step) {
+  Scratch scratch(std::pmr::new_delete_resource());
+  const Lengths lengths = resolve_lengths(step, *planner.state().isa, scratch.buffers());
+  const auto live = std::count_if(lengths.query_lens, lengths.query_lens + step.num_reqs,
+                                  [](int32_t query_len) { return query_len > 0; });
+  return identify_step(step, lengths, static_cast<int32_t>(live), *planner.state().isa);
+}
+
 // Every index that the explanation follows lies where it should.
 bool fits(const Planner& planner, const Step& step, const PlanParts& plan) {
   const attnplan_plan_header& header = *plan.header;
   const int32_t n = step.num_reqs, kernels = planner.num_kernels();
   if (header.num_reqs != n || header.planner_hash != planner.state().hash ||
-      header.step_hash != hash_step(step, *planner.state().isa)) {
+      header.step_hash != step_identity(planner, step)) {
     return false;
   }
   const auto inside = [](int64_t begin, int64_t end, int64_t size) {

@@ -6,7 +6,8 @@
 
 namespace attnplan {
 
-uint64_t hash_step(const Step& step, const Isa& isa);
+// `lengths_add_up`: seq_lens were checked to be computed + query, so they add nothing.
+uint64_t hash_step(const Step& step, bool lengths_add_up, const Isa& isa);
 uint64_t hash_config(const Config& config, const Isa& isa);
 
 }  // namespace attnplan

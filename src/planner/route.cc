@@ -43,20 +43,20 @@ class Router {
   }
 
   // Measured once per range and step, also for several planners and policies.
-  Facts facts_of(Range range) {
+  const Facts& facts_of(Range range) {
     constexpr size_t kMostKnown = 8;
     auto& known = buffers_.known_facts;
     for (const KnownFacts& k : known) {
       if (k.range == range) return k.facts;
     }
-    const Facts facts = measure(lanes_, range, *in_.isa);
-    if (known.size() < kMostKnown) known.push_back({range, facts});
-    return facts;
+    if (known.size() == kMostKnown) known.pop_back();
+    known.push_back({range, measure(lanes_, range, *in_.isa)});
+    return known.back().facts;
   }
 
   // The first kernel of the route that admits `range` gets it; the others' reasons are kept.
   bool try_route(Route wanted, Range range) {
-    const Facts facts = facts_of(range);
+    const Facts& facts = facts_of(range);
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != wanted) continue;
       const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);

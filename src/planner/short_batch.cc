@@ -46,7 +46,7 @@ bool suspicious(const ScanInput& in, int32_t i, int32_t query_len, int32_t seq_l
 }  // namespace
 
 void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result) {
-  *result = {false, 0, 0, in.n, -1, in.n, -1};
+  *result = {false, 0, 0, 0, in.n, -1, in.n, -1};
   for (int32_t i = 0; i < in.n; ++i) {
     const int32_t query_len = in.query_lens[i], seq_len = in.seq_lens[i];
     const int64_t context_len = in.num_computed_tokens != nullptr
@@ -62,6 +62,7 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
       cls = classify(in, i, query_len, static_cast<int32_t>(context_len));
       if (result->first_live == in.n) result->first_live = i;
       result->last_live = i;
+      ++result->num_live;
       result->max_seq_len = std::max(result->max_seq_len, seq_len);
       if (cls != Route::kDecode && result->first_prompt == in.n) result->first_prompt = i;
       if (cls != Route::kPrefill) result->last_unprompt = i;

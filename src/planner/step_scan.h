@@ -31,6 +31,9 @@ struct StepScan {
   Lanes lanes;
 };
 
+// The hash of a step that passed validation.
+uint64_t identify_step(const Step& step, const Lengths& lengths, int32_t num_live, const Isa& isa);
+
 // Scans and validates. Errors: the codes up to QUERY_DRAFT_MISMATCH.
 Status scan_and_validate(const Planner::State& state, const Step& step, Scratch::Buffers& buffers,
                          StepScan* scan, Error* error);

@@ -122,8 +122,9 @@ Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* byt
   BlobLayout layout;
   describe_sections(&plan, *plan.state, &layout.sections);
   layout.place(fixed);
-  if (const Status status = check_capacities(plan, layout, fixed, error); status != Status::kOk) {
-    return status;
+  if (fixed || plan.state->config.limits.max_sections_bytes > 0) {
+    const Status status = check_capacities(plan, layout, fixed, error);
+    if (status != Status::kOk) return status;
   }
   *bytes = layout.total;
   if (out == nullptr) return Status::kOk;

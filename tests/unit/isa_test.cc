@@ -78,6 +78,7 @@ void expect_same(const Scanned& a, const Scanned& b, const std::string& where) {
   EXPECT_EQ(a.result.suspicious, b.result.suspicious) << where;
   if (a.result.suspicious) return;  // the rest means nothing then
   EXPECT_EQ(a.result.rows, b.result.rows) << where;
+  EXPECT_EQ(a.result.num_live, b.result.num_live) << where;
   EXPECT_EQ(a.result.max_seq_len, b.result.max_seq_len) << where;
   EXPECT_EQ(a.result.first_live, b.result.first_live) << where;
   EXPECT_EQ(a.result.last_live, b.result.last_live) << where;
