@@ -1,5 +1,6 @@
 // A planner in steady state allocates nothing: not through its hooks, not through operator new,
-// not through malloc. This executable replaces the global allocation functions to count.
+// not through malloc. This executable replaces the global allocation functions to
+// count, or hooks into those of a sanitizer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,6 +20,8 @@
 #endif
 #ifndef ATTNPLAN_COUNTS_MALLOC
 #define ATTNPLAN_COUNTS_MALLOC 1
+#else
+#include <sanitizer/allocator_interface.h>
 #endif
 
 namespace {
@@ -27,7 +30,7 @@ std::atomic<int64_t> g_allocations{0};  // through operator new or malloc, by an
 
 }  // namespace
 
-#if ATTNPLAN_COUNTS_MALLOC  // a sanitizer wants malloc for itself
+#if ATTNPLAN_COUNTS_MALLOC  // else a sanitizer has malloc and offers hooks
 extern "C" {
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
@@ -57,13 +60,13 @@ int posix_memalign(void** pointer, size_t alignment, size_t bytes) {
 }
 }
 #else
-void* operator new(size_t bytes) {
-  ++g_allocations;
-  if (void* pointer = std::malloc(bytes)) return pointer;
-  throw std::bad_alloc();
-}
-void operator delete(void* pointer) noexcept { std::free(pointer); }
-void operator delete(void* pointer, size_t) noexcept { std::free(pointer); }
+namespace {
+
+void count_allocation(const volatile void*, size_t) { ++g_allocations; }
+void ignore_release(const volatile void*) {}
+const int g_hooked = __sanitizer_install_malloc_and_free_hooks(count_allocation, ignore_release);
+
+}  // namespace
 #endif
 
 namespace attnplan::property {
@@ -95,10 +98,26 @@ struct CountingAllocator {
   }
 };
 
+// Every second batch asks for all that a plan can hold.
+Batch make_batch(uint64_t seed) {
+  Batch batch = generate_batch(seed);
+  if (seed % 2 == 0) return batch;
+  const bool has_ids = batch.table && batch.table->ids;
+  for (int id = ATTNPLAN_SECTION_QUERY_START_LOC; id <= ATTNPLAN_SECTION_LAUNCH; ++id) {
+    const bool of_cache = id >= ATTNPLAN_SECTION_PAGE_INDPTR && id <= ATTNPLAN_SECTION_SLOTS;
+    if (has_ids || !of_cache) batch.config.sections |= uint64_t{1} << id;
+  }
+  batch.config.work = ATTNPLAN_WORK_AUTO;
+  batch.config.local_attention_chunk = batch.kv_cache ? 4 * batch.kv_cache->block_size : 64;
+  batch.config.chunk_workspace_tokens = 1 << 20;
+  batch.graph_full = {4, 8, 64, 512};
+  return batch;
+}
+
 // A batch with everything that one call needs, made before anything is counted.
 struct Call {
   explicit Call(uint64_t seed, const attnplan_allocator* hooks)
-      : batch(generate_batch(seed)), structs(batch), plan(1 << 20) {
+      : batch(make_batch(seed)), structs(batch), plan(1 << 20) {
     structs.mutable_config()->allocator = hooks;
     Error ignored;
     planner = create_planner(structs.config(), &ignored);
@@ -137,13 +156,16 @@ TEST(Allocation, TheCountersCount) {
   void* volatile probe = ::operator new(100);
   ::operator delete(probe);
   EXPECT_EQ(g_allocations, before + 1);
+#if !ATTNPLAN_COUNTS_MALLOC
+  EXPECT_NE(g_hooked, 0);
+#endif
 }
 
 TEST(Allocation, RepeatedPlansAllocateNothing) {
   auto calls = make_calls(nullptr);
   const Scratch scratch = create_scratch();
   const int64_t warm = run_all(&calls, scratch.get());
-  ASSERT_GT(warm, 100);
+  ASSERT_GT(warm, 200);
   const int64_t before = g_allocations;
   int64_t planned = 0;
   for (int round = 0; round < 10; ++round) planned += run_all(&calls, scratch.get());
@@ -191,7 +213,7 @@ attnplan_status plan_with(int64_t supply, const Batch& batch, CountingAllocator*
 TEST(Allocation, EveryFailedAllocationIsReportedAndNothingStaysBehind) {
   int planned = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    const Batch batch = generate_batch(seed);
+    const Batch batch = make_batch(seed);
     CountingAllocator unlimited;
     if (plan_with(INT64_MAX, batch, &unlimited) != ATTNPLAN_OK) continue;
     ++planned;
