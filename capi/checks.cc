@@ -23,18 +23,9 @@ attnplan_status finish(Status status, const Error& error, attnplan_error* out) {
 }
 
 attnplan::Dispatch to_dispatch(const attnplan_dispatch& d) {
-  return {d.kernel,
-          d.req_begin,
-          d.req_end,
-          d.row_begin,
-          d.row_end,
-          d.max_query_len,
-          d.max_seq_len,
-          static_cast<attnplan::Dtype>(d.label),
-          d.k_pages,
-          d.v_pages,
-          d.k_scale_pages,
-          d.v_scale_pages};
+  return {d.kernel,  d.req_begin,     d.req_end,       d.row_begin,
+          d.row_end, d.max_query_len, d.max_seq_len,   static_cast<attnplan::Dtype>(d.label),
+          d.k_pages, d.v_pages,       d.k_scale_pages, d.v_scale_pages};
 }
 
 }  // namespace

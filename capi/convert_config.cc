@@ -202,8 +202,8 @@ Status to_config(const attnplan_config* given, Config* config, Error* error) {
   };
   fill(c->graph_full, &config->graph.full);
   fill(c->graph_piecewise, &config->graph.piecewise);
-  config->graph.enabled = (c->flags & ATTNPLAN_CONFIG_GRAPH) != 0 ||
-                          !config->graph.full.empty() || !config->graph.piecewise.empty();
+  config->graph.enabled = (c->flags & ATTNPLAN_CONFIG_GRAPH) != 0 || !config->graph.full.empty() ||
+                          !config->graph.piecewise.empty();
   return Status::kOk;
 }
 

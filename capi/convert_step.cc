@@ -28,7 +28,8 @@ Status to_step(const attnplan_step* given, Step* step, Error* error) {
   if (s->seq_lens == nullptr && s->num_computed_tokens == nullptr && s->num_reqs > 0) {
     return invalid(error, "seq_lens must be given where num_computed_tokens is not");
   }
-  if (s->phase < 0 || s->phase > ATTNPLAN_PHASE_IDLE) return unknown_value(error, "phase", s->phase);
+  if (s->phase < 0 || s->phase > ATTNPLAN_PHASE_IDLE)
+    return unknown_value(error, "phase", s->phase);
   if (s->graph_allow < 0 || s->graph_allow > ATTNPLAN_GRAPH_ALLOW_NONE) {
     return unknown_value(error, "graph_allow", s->graph_allow);
   }

@@ -130,10 +130,10 @@ attnplan_status attnplan_plan_explain(const attnplan_planner* planner, const att
       return invalid(&error, "the plan is not of this planner");
     }
     std::string explained;
-    s = attnplan::explain(*planner->planner, own_step,
-                          {&view.header(), view.segments(), view.refusals(), view.warnings(),
-                           view.order()},
-                          &explained, &error);
+    s = attnplan::explain(
+        *planner->planner, own_step,
+        {&view.header(), view.segments(), view.refusals(), view.warnings(), view.order()},
+        &explained, &error);
     if (s != Status::kOk) return s;
     const size_t needed = explained.size() + 1;
     if (text != nullptr && *bytes < needed) {

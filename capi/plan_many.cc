@@ -46,9 +46,8 @@ Status convert(const attnplan_planner* const* planners, size_t count,
 
 attnplan_status attnplan_plan_build_many(const attnplan_planner* const* planners, size_t count,
                                          attnplan_scratch* scratch, const attnplan_step* step,
-                                         const attnplan_group* const* groups,
-                                         void* const* buffers, const size_t* capacities,
-                                         size_t* bytes, size_t* failed,
+                                         const attnplan_group* const* groups, void* const* buffers,
+                                         const size_t* capacities, size_t* bytes, size_t* failed,
                                          attnplan_error* error_out) {
   Error error;
   size_t at = 0;

@@ -19,12 +19,18 @@
 namespace attnplan {
 
 enum class Order : int32_t { kAsGiven = 0, kSort = 1 };
-enum class Ragged : int32_t { kDefault = 0, kDemote = 1, kUniformPrefix = 2, kSplitRuns = 3, kAuto = 4 };
+enum class Ragged : int32_t {
+  kDefault = 0,
+  kDemote = 1,
+  kUniformPrefix = 2,
+  kSplitRuns = 3,
+  kAuto = 4
+};
 enum class ChunkPolicy : int32_t { kFill = 0, kEqual = 1 };
 enum class SectionLayout : int32_t { kAuto = 0, kFixed = 1, kCompact = 2 };
 enum class Work : int32_t { kNone = 0, kAuto = 1, kStreamK = 2, kEqualChunks = 3, kFixed = 4 };
 
-struct Limits {  // 0: unlimited
+struct Limits {                        // 0: unlimited
   int32_t max_model_len = 0;           // tokens
   int32_t max_num_seqs = 0;            // requests
   int32_t max_num_batched_tokens = 0;  // rows
@@ -139,8 +145,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // After a NO_ROUTE or NEED_EXACT_SEQ_LENS: refusals of every kernel tried, and the requests of the
-  // step that were left without a kernel, ascending.
+  // After a NO_ROUTE or NEED_EXACT_SEQ_LENS: refusals of every kernel tried, and the requests of
+  // the step that were left without a kernel, ascending.
   const std::pmr::vector<std::pair<int32_t, uint32_t>>& failed_refusals() const;
   const std::pmr::vector<int32_t>& failed_requests() const;
 

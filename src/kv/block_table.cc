@@ -6,8 +6,8 @@ namespace attnplan {
 
 int64_t columns_of(const Group& group, int32_t request) {
   if (group.block_indptr == nullptr) return group.columns;
-  return std::max<int64_t>(
-      int64_t{group.block_indptr[request + 1]} - group.block_indptr[request], 0);
+  return std::max<int64_t>(int64_t{group.block_indptr[request + 1]} - group.block_indptr[request],
+                           0);
 }
 
 const int32_t* ids_of(const Group& group, int32_t request) {
@@ -18,9 +18,8 @@ const int32_t* ids_of(const Group& group, int32_t request) {
 }
 
 int32_t blocks_for(int32_t seq_len, int32_t block_size) {
-  const uint32_t blocks =
-      (static_cast<uint32_t>(seq_len) + static_cast<uint32_t>(block_size) - 1) /
-      static_cast<uint32_t>(block_size);
+  const uint32_t blocks = (static_cast<uint32_t>(seq_len) + static_cast<uint32_t>(block_size) - 1) /
+                          static_cast<uint32_t>(block_size);
   return static_cast<int32_t>(blocks);
 }
 
@@ -80,8 +79,7 @@ bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
     if (in.query_lens[i] == 0 || in.seq_lens[i] <= limit) continue;
     clamped[i] = static_cast<int32_t>(limit);
     marks[i] = 1;
-    warnings->push_back(
-        {static_cast<int32_t>(Code::kSeqLenClamped), i, in.seq_lens[i], limit});
+    warnings->push_back({static_cast<int32_t>(Code::kSeqLenClamped), i, in.seq_lens[i], limit});
     cut = true;
   }
   return cut;

@@ -33,15 +33,15 @@ int64_t widest_row(const Group& group, int32_t num_reqs);
 // Negative slots stay as they are, decided before any division.
 int64_t rebase_slot(int64_t slot, const KvCache& cache);
 
-// INVALID_ARGUMENT where a CSR table's indptr starts below 0 or decreases: nothing else says how many
-// ids there are.
+// INVALID_ARGUMENT where a CSR table's indptr starts below 0 or decreases: nothing else says how
+// many ids there are.
 Status check_indptr(const BlockTableInput& in, Error* error);
 
 // BLOCK_TABLE_TOO_NARROW for the first live request whose row is too short.
 Status check_width(const BlockTableInput& in, Error* error);
 
-// Draft steps: copies seq_lens to `clamped`, cut to what each row holds, marks and warns of each cut.
-// Returns whether anything was cut.
+// Draft steps: copies seq_lens to `clamped`, cut to what each row holds, marks and warns of each
+// cut. Returns whether anything was cut.
 bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
                     std::pmr::vector<attnplan_warning>* warnings);
 

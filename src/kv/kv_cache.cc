@@ -80,15 +80,14 @@ Status resolve_pages(const KvCache& cache, KvView* view, Error* error) {
   }
   view->pages_per_block = cache.block_size / view->page_size;
   view->block_page_stride = view->pages_per_block * (cache.packed ? 2 : 1);
-  view->max_page_id =
-      (cache.num_blocks - 1) * view->block_page_stride + view->pages_per_block - 1;
+  view->max_page_id = (cache.num_blocks - 1) * view->block_page_stride + view->pages_per_block - 1;
   const int64_t k_storage = cache.num_blocks * view->block_page_stride;
   // A packed V view starts pages_per_block pages into the storage and ends with it.
   const int64_t v_storage = k_storage - (cache.packed ? view->pages_per_block : 0);
   view->k_pages = cache.k_pages > 0 ? cache.k_pages : k_storage;
   view->v_pages = cache.v_pages > 0 ? cache.v_pages : v_storage;
-  if (Status status = trim({view->k_pages, view->v_pages}, "views", view->max_page_id,
-                           &view->pages, error);
+  if (Status status =
+          trim({view->k_pages, view->v_pages}, "views", view->max_page_id, &view->pages, error);
       status != Status::kOk) {
     return status;
   }
@@ -106,8 +105,9 @@ Status resolve_dtypes(const KvCache& cache, std::string_view arch, KvView* view,
   const auto mismatch = [&](Dtype found, const char* what, Dtype expected) {
     return error->set(Status::kPlanError, Code::kDtypeMismatch, -1, static_cast<int64_t>(found),
                       static_cast<int64_t>(expected),
-                      "kv_cache: %s %s contradicts the cache dtype, whose bytes are %s on %.*s", what,
-                      name(found), name(expected), static_cast<int>(arch.size()), arch.data());
+                      "kv_cache: %s %s contradicts the cache dtype, whose bytes are %s on %.*s",
+                      what, name(found), name(expected), static_cast<int>(arch.size()),
+                      arch.data());
   };
   if (cache.view_dtype != Dtype::kNone && cache.view_dtype != derived.view) {
     return mismatch(cache.view_dtype, "view_dtype", derived.view);
@@ -141,15 +141,14 @@ Status resolve_offsets(const KvCache& cache, int32_t num_kv_heads, int32_t row_s
   view->last_offset = static_cast<int64_t>(elements) - 1;
   view->needs_64bit = view->last_offset > INT32_MAX;
   if (!exceeds(cache.offset_limit, *view)) return Status::kOk;
-  return error->set(Status::kPlanError, Code::kOffsetOverflow, -1, view->last_offset,
-                    cache.offset_limit.max,
-                    "kv_cache: the last element is at offset %lld (%lld bytes in all), the limit "
-                    "is %lld %s",
-                    static_cast<long long>(view->last_offset),
-                    static_cast<long long>((view->last_offset + 1) *
-                                           bytes_per_element(view->view_dtype)),
-                    static_cast<long long>(cache.offset_limit.max),
-                    cache.offset_limit.unit == OffsetUnit::kBytes ? "bytes" : "elements");
+  return error->set(
+      Status::kPlanError, Code::kOffsetOverflow, -1, view->last_offset, cache.offset_limit.max,
+      "kv_cache: the last element is at offset %lld (%lld bytes in all), the limit "
+      "is %lld %s",
+      static_cast<long long>(view->last_offset),
+      static_cast<long long>((view->last_offset + 1) * bytes_per_element(view->view_dtype)),
+      static_cast<long long>(cache.offset_limit.max),
+      cache.offset_limit.unit == OffsetUnit::kBytes ? "bytes" : "elements");
 }
 
 }  // namespace

@@ -59,19 +59,19 @@ void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
   plan->padded_requests = plan->lanes->n;
   plan->padded_rows = static_cast<int32_t>(plan->lanes->rows);
   if (!state.config.graph.enabled) return;
-  plan->graph = choose_graph(state.config, step, *plan->lanes, state.kernels,
-                             plan->parts->routing.segments);
+  plan->graph =
+      choose_graph(state.config, step, *plan->lanes, state.kernels, plan->parts->routing.segments);
   const Graph& graph = plan->graph;
   plan->padded_rows = graph.rows;
   if (graph.width > 0) {
     const int32_t begin = segments.empty() ? 0 : segments.front().req_begin;
     plan->padded_requests = std::max(plan->padded_requests, begin + graph.requests);
-    const bool full_width = std::any_of(
-        state.kernels.begin(), state.kernels.end(), [&](const Kernel& kernel) {
-          const bool runs = segments.empty()
-                                ? kernel.route == Route::kDecode
-                                : &kernel == &state.kernels[static_cast<size_t>(
-                                                 segments.front().kernel)];
+    const bool full_width =
+        std::any_of(state.kernels.begin(), state.kernels.end(), [&](const Kernel& kernel) {
+          const bool runs =
+              segments.empty()
+                  ? kernel.route == Route::kDecode
+                  : &kernel == &state.kernels[static_cast<size_t>(segments.front().kernel)];
           return runs && kernel.pads == Pads::kFullWidth;
         });
     plan->pad_width = full_width ? graph.width : 0;

@@ -31,16 +31,16 @@ void bound_chunks(const Config& config, const std::pmr::vector<Kernel>& kernels,
   const int64_t shortest = std::max<int64_t>(share >= page ? share / page * page : 1, 1);
   const int64_t per_segment = ceil_div(config.limits.max_model_len, shortest);
   c->chunks = per_segment * std::min<int64_t>(c->segments, requests);
-  c->chunk_tokens = std::min(c->chunks * config.chunk_workspace_tokens,
-                             requests * config.limits.max_model_len);
+  c->chunk_tokens =
+      std::min(c->chunks * config.chunk_workspace_tokens, requests * config.limits.max_model_len);
 }
 
 // Output tiles of all requests over all KV heads.
-int64_t tiles_of(const Config& config, const std::pmr::vector<Kernel>& kernels,
-                 const Capacity& c) {
+int64_t tiles_of(const Config& config, const std::pmr::vector<Kernel>& kernels, const Capacity& c) {
   const int32_t group = config.num_q_heads / config.num_kv_heads;
   int32_t rows = INT32_MAX;
-  for (const Kernel& kernel : kernels) rows = std::min(rows, std::max(kernel.query_tile / group, 1));
+  for (const Kernel& kernel : kernels)
+    rows = std::min(rows, std::max(kernel.query_tile / group, 1));
   // Where verify rows are split on the device each request may bring as many as the threshold.
   const int64_t verify = c.requests * ceil_div(config.decode_threshold, rows);
   return (c.rows / rows + c.requests + verify) * config.num_kv_heads;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "attnplan/planner.h"
 #include "attnplan/error.h"
+#include "attnplan/planner.h"
 #include "planner/kernel.h"
 
 namespace attnplan {

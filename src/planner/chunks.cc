@@ -97,10 +97,9 @@ Status plan_chunks(Plan* plan, Error* error) {
     }
     const int64_t num_chunks =
         chunk_tokens > 0 ? (contexts.longest() + chunk_tokens - 1) / chunk_tokens : 0;
-    sets.push_back({static_cast<int32_t>(s),
-                    static_cast<int32_t>(std::min<int64_t>(chunk_tokens, INT32_MAX)),
-                    static_cast<int32_t>(num_chunks),
-                    static_cast<int32_t>(plan->parts->chunks.size())});
+    sets.push_back(
+        {static_cast<int32_t>(s), static_cast<int32_t>(std::min<int64_t>(chunk_tokens, INT32_MAX)),
+         static_cast<int32_t>(num_chunks), static_cast<int32_t>(plan->parts->chunks.size())});
     add_chunks(plan, segment, sets.back(), &cu_lens, &tokens);
   }
   return Status::kOk;

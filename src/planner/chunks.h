@@ -5,8 +5,8 @@
 
 namespace attnplan {
 
-// Fills parts->chunk_sets and parts->chunks; CAPACITY_EXCEEDED where one page of context per request
-// does not fit the workspace.
+// Fills parts->chunk_sets and parts->chunks; CAPACITY_EXCEEDED where one page of context per
+// request does not fit the workspace.
 Status plan_chunks(Plan* plan, Error* error);
 
 // Tokens of chunk k of the request at a plan position.

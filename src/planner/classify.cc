@@ -29,8 +29,8 @@ ScannedStep scan_step(const Config& config, const Step& step, const Lengths& len
       .num_draft_tokens = step.num_draft_tokens,
       .is_prefilling = step.is_prefilling,
       .decode_threshold = config.decode_threshold,
-      .max_query_len = step.max_query_len > 0 && step.query_lens_exact ? step.max_query_len
-                                                                        : INT32_MAX,
+      .max_query_len =
+          step.max_query_len > 0 && step.query_lens_exact ? step.max_query_len : INT32_MAX,
       .causal = config.mask == Mask::kCausal,
       .all_exact = all_lengths_exact(step, lengths),
       .target_phase = step.phase == Phase::kTarget,
@@ -40,7 +40,8 @@ ScannedStep scan_step(const Config& config, const Step& step, const Lengths& len
   // Classes are read one by one only to sort, and to tell which lengths are inexact.
   const bool want_classes = config.order == Order::kSort || !step.query_lens_exact ||
                             !step.seq_lens_exact || step.seq_len_exact != nullptr;
-  int32_t* context_lens = step.num_computed_tokens == nullptr ? buffers.context_lens.fit(n) : nullptr;
+  int32_t* context_lens =
+      step.num_computed_tokens == nullptr ? buffers.context_lens.fit(n) : nullptr;
   int32_t* classes = want_classes ? buffers.classes.fit(n) : nullptr;
   ScannedStep scanned;
   const auto scan = step.num_reqs <= kShortBatch ? scan_short : isa.scan;
@@ -51,10 +52,9 @@ ScannedStep scan_step(const Config& config, const Step& step, const Lengths& len
 }
 
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len) {
-  const bool prefilling =
-      step.is_prefilling       ? step.is_prefilling[request] != 0
-      : step.num_prompt_tokens ? context_len < step.num_prompt_tokens[request]
-                               : false;
+  const bool prefilling = step.is_prefilling       ? step.is_prefilling[request] != 0
+                          : step.num_prompt_tokens ? context_len < step.num_prompt_tokens[request]
+                                                   : false;
   const bool resumed = step.phase == Phase::kTarget && step.num_known_tokens != nullptr &&
                        step.num_known_tokens[request] - context_len > 1;
   return prefilling || resumed;
@@ -89,8 +89,8 @@ void classify_exactness(const Config& config, const Step& step, Scratch::Buffers
     if (lanes->query_lens[i] > 0) {
       const int32_t context_len = lanes->context_lens[i];
       const bool holds_no_drafts = context_len == 0 || continues_prompt(step, i, context_len);
-      const bool exact = step.seq_len_exact ? step.seq_len_exact[i] != 0
-                                            : step.seq_lens_exact || holds_no_drafts;
+      const bool exact =
+          step.seq_len_exact ? step.seq_len_exact[i] != 0 : step.seq_lens_exact || holds_no_drafts;
       if (!exact) bits |= kSeqInexact | kContextInexact;
       if (!step.query_lens_exact && is_verify(step, *lanes, i)) {
         bits |= kQueryInexact | kSeqInexact;

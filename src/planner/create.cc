@@ -43,9 +43,9 @@ Status check_scalars(const Config& c, Error* error) {
     if (scalar.value < scalar.least) return below(error, scalar.name, scalar.value, scalar.least);
   }
   if (c.num_q_heads % c.num_kv_heads != 0) {
-    return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, c.num_q_heads,
-                      c.num_kv_heads, "num_q_heads %d is no multiple of num_kv_heads %d",
-                      c.num_q_heads, c.num_kv_heads);
+    return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, c.num_q_heads, c.num_kv_heads,
+                      "num_q_heads %d is no multiple of num_kv_heads %d", c.num_q_heads,
+                      c.num_kv_heads);
   }
   if (c.context_parallel_rank >= c.context_parallel_world) {
     return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, c.context_parallel_rank,
@@ -63,13 +63,11 @@ Status check_contract(const Contract& c, Error* error) {
   const struct {
     const char* name;
     int64_t value;
-  } bounds[] = {{"max_query_len", c.max_query_len},
-                {"max_query_len_x_group", c.max_query_len_x_group},
-                {"min_requests", c.min_requests},
-                {"max_requests", c.max_requests},
-                {"max_seq_len", c.max_seq_len},
-                {"tile_tokens", c.tile_tokens},
-                {"num_splits", c.num_splits}};
+  } bounds[] = {
+      {"max_query_len", c.max_query_len}, {"max_query_len_x_group", c.max_query_len_x_group},
+      {"min_requests", c.min_requests},   {"max_requests", c.max_requests},
+      {"max_seq_len", c.max_seq_len},     {"tile_tokens", c.tile_tokens},
+      {"num_splits", c.num_splits}};
   for (const auto& bound : bounds) {
     if (bound.value < 0) return below(error, bound.name, bound.value, 0);
   }
@@ -121,8 +119,7 @@ Status resolve_sections(Planner::State* state, Error* error) {
   if (asked(ATTNPLAN_SECTION_LOCAL) && config.local_attention_chunk == 0) {
     return invalid(error, "section local", "local_attention_chunk");
   }
-  state->capacity =
-      capacity_of(config, state->view ? &*state->view : nullptr, state->kernels);
+  state->capacity = capacity_of(config, state->view ? &*state->view : nullptr, state->kernels);
   const char* missing = missing_limit(config);
   if (config.section_layout == SectionLayout::kFixed && missing != nullptr) {
     return invalid(error, "a fixed layout", missing);
@@ -139,13 +136,13 @@ Status resolve_state(Planner::State* state, Error* error) {
   Config& config = state->config;
   if (config.kv_cache) {
     // Head counts are checked below; a cache is described without them.
-    const Status status = resolve_kv_view(*config.kv_cache, config.num_kv_heads, config.head_size,
-                                          config.v_head_size, config.arch, &state->view.emplace(), error);
+    const Status status =
+        resolve_kv_view(*config.kv_cache, config.num_kv_heads, config.head_size, config.v_head_size,
+                        config.arch, &state->view.emplace(), error);
     if (status != Status::kOk) return status;
   }
   if (const Status status = check_scalars(config, error); status != Status::kOk) return status;
-  if (const Status status = resolve_profile(&config, state->memory, error);
-      status != Status::kOk) {
+  if (const Status status = resolve_profile(&config, state->memory, error); status != Status::kOk) {
     return status;
   }
   const KvView* view = state->view ? &*state->view : nullptr;

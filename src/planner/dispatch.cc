@@ -37,8 +37,7 @@ class Judge {
       status = check_views("KV", contract_.equal_kv_rows, d_.k_pages, d_.v_pages);
     }
     if (status == Status::kOk) {
-      status = check_views("scale", contract_.equal_scale_rows, d_.k_scale_pages,
-                           d_.v_scale_pages);
+      status = check_views("scale", contract_.equal_scale_rows, d_.k_scale_pages, d_.v_scale_pages);
     }
     return status;
   }
@@ -60,11 +59,10 @@ class Judge {
       if (i < d_.req_begin) begin = end;
     }
     if (d_.row_begin == begin && d_.row_end == end) return Status::kOk;
-    return fail(Code::kRowCountMismatch, d_.req_begin, int64_t{d_.row_end} - d_.row_begin,
-                end - begin,
-                "%s: rows [%d, %d) were declared, but requests [%d, %d) have rows [%lld, %lld)",
-                kernel_name(), d_.row_begin, d_.row_end, d_.req_begin, d_.req_end, ll{begin},
-                ll{end});
+    return fail(
+        Code::kRowCountMismatch, d_.req_begin, int64_t{d_.row_end} - d_.row_begin, end - begin,
+        "%s: rows [%d, %d) were declared, but requests [%d, %d) have rows [%lld, %lld)",
+        kernel_name(), d_.row_begin, d_.row_end, d_.req_begin, d_.req_end, ll{begin}, ll{end});
   }
 
   Status check_contract(const Facts& facts, Range live) {
@@ -77,9 +75,8 @@ class Judge {
     size_t used = 0;
     for (int r = 0; r < kNumReasons; ++r) {
       if ((reasons >> r & 1u) == 0) continue;
-      const int written =
-          std::snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
-                        name(static_cast<Reason>(r)));
+      const int written = std::snprintf(names + used, sizeof names - used, "%s%s",
+                                        used > 0 ? ", " : "", name(static_cast<Reason>(r)));
       used = std::min(sizeof names - 1, used + static_cast<size_t>(written));
     }
     if (reasons & bit(Reason::kRagged)) {

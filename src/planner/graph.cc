@@ -13,8 +13,8 @@ int32_t width_of(const Config& config) {
 int32_t uniform_size(const Config& config, int32_t rows) {
   const int64_t width = width_of(config);
   const int64_t rounded = (rows + width - 1) / width * width;
-  const int32_t max_seqs = config.graph.max_num_seqs > 0 ? config.graph.max_num_seqs
-                                                          : config.limits.max_num_seqs;
+  const int32_t max_seqs =
+      config.graph.max_num_seqs > 0 ? config.graph.max_num_seqs : config.limits.max_num_seqs;
   const int32_t max_rows = config.limits.max_num_batched_tokens;
   if (rows <= 0 || rounded > INT32_MAX) return 0;
   if (max_seqs > 0 && rounded / width > max_seqs) return 0;
@@ -38,8 +38,7 @@ FullMode full_mode_of_profile(const std::pmr::vector<Kernel>& kernels) {
                                                                             : FullMode::kNo;
 }
 
-FullMode full_mode(const Config& config, const Step& step,
-                   const std::pmr::vector<Kernel>& kernels,
+FullMode full_mode(const Config& config, const Step& step, const std::pmr::vector<Kernel>& kernels,
                    const std::pmr::vector<RoutedSegment>& segments) {
   if (segments.empty()) {
     return step.num_tokens_padded > 0 ? full_mode_of_profile(kernels) : FullMode::kNo;
@@ -48,8 +47,8 @@ FullMode full_mode(const Config& config, const Step& step,
     return kernels[static_cast<size_t>(s.kernel)];
   };
   const Kernel& first = kernel_of(segments.front());
-  if (segments.size() == 1 && first.route == Route::kDecode &&
-      first.capture == Capture::kUniform && segments.front().facts.width() == width_of(config)) {
+  if (segments.size() == 1 && first.route == Route::kDecode && first.capture == Capture::kUniform &&
+      segments.front().facts.width() == width_of(config)) {
     return FullMode::kUniform;
   }
   const bool always = std::all_of(segments.begin(), segments.end(), [&](const RoutedSegment& s) {

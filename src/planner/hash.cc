@@ -47,8 +47,8 @@ class Hasher {
 void add(const Contract& c, Hasher* h) {
   h->text(c.name);
   h->value(c.route);
-  for (const bool flag : {c.uniform, c.exact_seq_lens, c.sliding_window, c.equal_kv_rows,
-                          c.equal_scale_rows}) {
+  for (const bool flag :
+       {c.uniform, c.exact_seq_lens, c.sliding_window, c.equal_kv_rows, c.equal_scale_rows}) {
     h->value(flag);
   }
   for (const IntList* list :
@@ -60,12 +60,11 @@ void add(const Contract& c, Hasher* h) {
   h->optional(c.dtypes);
   h->optional(c.layouts);
   h->value(c.features);
-  for (const int32_t v : {c.max_query_len, c.max_query_len_x_group, c.min_requests, c.max_requests,
-                          c.max_seq_len, c.tile_tokens, c.query_tile, c.kv_tile,
-                          c.num_splits, static_cast<int32_t>(c.context),
-                          static_cast<int32_t>(c.dtype_label), static_cast<int32_t>(c.pads),
-                          static_cast<int32_t>(c.graph),
-                          static_cast<int32_t>(c.offset_limit.unit)}) {
+  for (const int32_t v :
+       {c.max_query_len, c.max_query_len_x_group, c.min_requests, c.max_requests, c.max_seq_len,
+        c.tile_tokens, c.query_tile, c.kv_tile, c.num_splits, static_cast<int32_t>(c.context),
+        static_cast<int32_t>(c.dtype_label), static_cast<int32_t>(c.pads),
+        static_cast<int32_t>(c.graph), static_cast<int32_t>(c.offset_limit.unit)}) {
     h->value(v);
   }
   h->value(c.offset_limit.max);
@@ -95,11 +94,10 @@ constexpr int32_t kScalars = 7;
 
 uint64_t hash_step(const Step& step, bool lengths_add_up, const Isa& isa) {
   const auto n = static_cast<size_t>(step.num_reqs);
-  const int32_t* const ints[] = {step.query_lens,        step.query_start_loc,
-                                 lengths_add_up ? nullptr : step.seq_lens,
-                                 step.num_computed_tokens,
-                                 step.num_prompt_tokens, step.num_known_tokens,
-                                 step.num_draft_tokens};
+  const int32_t* const ints[] = {
+      step.query_lens,          step.query_start_loc,   lengths_add_up ? nullptr : step.seq_lens,
+      step.num_computed_tokens, step.num_prompt_tokens, step.num_known_tokens,
+      step.num_draft_tokens};
   const uint8_t* const flags[] = {step.is_prefilling, step.seq_len_exact};
   // Scalars first; the arrays of a short batch follow, so that one hash covers all of it.
   int32_t gathered[kScalars + 9 * (kGathered + 1)];
@@ -147,16 +145,33 @@ uint64_t hash_config(const Config& c, const Isa& isa) {
   h.text(c.arch);
   h.value(c.contracts.size());
   for (const Contract& contract : c.contracts) add(contract, &h);
-  for (const int32_t v :
-       {static_cast<int32_t>(c.profile_ragged), c.num_workers, c.num_q_heads, c.num_kv_heads,
-        c.head_size, c.v_head_size, c.decode_threshold, static_cast<int32_t>(c.mask),
-        static_cast<int32_t>(c.features), c.sliding_window, c.limits.max_model_len,
-        c.limits.max_num_seqs, c.limits.max_num_batched_tokens, static_cast<int32_t>(c.order),
-        static_cast<int32_t>(c.ragged), c.max_segments, static_cast<int32_t>(c.chunk_policy),
-        c.chunk_workspace_tokens, static_cast<int32_t>(c.work), c.work_fixed_tokens,
-        static_cast<int32_t>(c.section_layout), c.context_parallel_world, c.context_parallel_rank,
-        c.context_parallel_interleave, c.local_attention_chunk, c.graph.width,
-        c.graph.max_num_seqs}) {
+  for (const int32_t v : {static_cast<int32_t>(c.profile_ragged),
+                          c.num_workers,
+                          c.num_q_heads,
+                          c.num_kv_heads,
+                          c.head_size,
+                          c.v_head_size,
+                          c.decode_threshold,
+                          static_cast<int32_t>(c.mask),
+                          static_cast<int32_t>(c.features),
+                          c.sliding_window,
+                          c.limits.max_model_len,
+                          c.limits.max_num_seqs,
+                          c.limits.max_num_batched_tokens,
+                          static_cast<int32_t>(c.order),
+                          static_cast<int32_t>(c.ragged),
+                          c.max_segments,
+                          static_cast<int32_t>(c.chunk_policy),
+                          c.chunk_workspace_tokens,
+                          static_cast<int32_t>(c.work),
+                          c.work_fixed_tokens,
+                          static_cast<int32_t>(c.section_layout),
+                          c.context_parallel_world,
+                          c.context_parallel_rank,
+                          c.context_parallel_interleave,
+                          c.local_attention_chunk,
+                          c.graph.width,
+                          c.graph.max_num_seqs}) {
     h.value(v);
   }
   h.value(c.short_extend_decode);

@@ -27,8 +27,8 @@ struct ScanInput {
 };
 
 struct ScanResult {
-  bool suspicious;        // some check of section "Validation" may fail: diagnose() says which
-  int64_t rows;           // sum of query_lens
+  bool suspicious;  // some check of section "Validation" may fail: diagnose() says which
+  int64_t rows;     // sum of query_lens
   int32_t num_live;
   int32_t max_seq_len;    // of live requests
   int32_t first_live;     // n where there is none

@@ -126,8 +126,7 @@ Kernel resolve_kernel(const Contract& contract, const Config& config, const KvVi
     kernel.page_size = choose_page_size(contract, *config.kv_cache);
     kernel.label =
         contract.dtype_label == DtypeLabel::kView ? view->view_dtype : view->storage_dtype;
-    kernel.static_refusals |=
-        cache_refusals(contract, *config.kv_cache, *view, kernel.page_size);
+    kernel.static_refusals |= cache_refusals(contract, *config.kv_cache, *view, kernel.page_size);
   }
   return kernel;
 }

@@ -25,11 +25,11 @@ struct Kernel {
   int32_t min_requests = 0;
   int32_t max_requests = INT32_MAX;
   int32_t max_seq_len = INT32_MAX;
-  int32_t query_tile = 64;     // packed rows (rows x group)
-  int32_t kv_tile = 128;       // tokens
-  int32_t num_splits = 0;      // fixed; 0: none
-  int32_t page_size = 0;       // tokens; 0 without a cache
-  Dtype label = Dtype::kNone;  // what its cache argument must carry
+  int32_t query_tile = 64;               // packed rows (rows x group)
+  int32_t kv_tile = 128;                 // tokens
+  int32_t num_splits = 0;                // fixed; 0: none
+  int32_t page_size = 0;                 // tokens; 0 without a cache
+  Dtype label = Dtype::kNone;            // what its cache argument must carry
   std::pmr::vector<int32_t> query_lens;  // ascending, where not any_query_len
 
   bool admits_width(int32_t query_len) const;

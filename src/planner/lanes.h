@@ -18,9 +18,9 @@ struct Lanes {
   const int32_t* context_lens = nullptr;  // [n] tokens
   const int32_t* classes = nullptr;       // [n] Route before kernels are chosen; null: only marks
   const uint8_t* inexact = nullptr;       // [n] bits above; null where everything is exact
-  const int32_t* order = nullptr;         // [n] plan position -> request of the step; null: the same
-  const uint8_t* cut = nullptr;           // [n] 1: a draft step's seq_len was cut to its table row
-  int32_t query_bound = 0;                // rows an inexact verify request may bring at most
+  const int32_t* order = nullptr;  // [n] plan position -> request of the step; null: the same
+  const uint8_t* cut = nullptr;    // [n] 1: a draft step's seq_len was cut to its table row
+  int32_t query_bound = 0;         // rows an inexact verify request may bring at most
 
   bool is_cut(int32_t position) const { return cut != nullptr && cut[position] != 0; }
   int32_t input_request(int32_t position) const { return order ? order[position] : position; }

@@ -15,9 +15,13 @@ const char* pick(const std::array<const char*, kCount>& names, Enum value) {
   return index < kCount ? names[index] : "?";
 }
 
-constexpr std::array<const char*, 7> kStatusNames = {
-    "OK",          "PLAN_ERROR", "INVALID_ARGUMENT", "UNIMPLEMENTED", "BUFFER_TOO_SMALL",
-    "OUT_OF_MEMORY", "INTERNAL"};
+constexpr std::array<const char*, 7> kStatusNames = {"OK",
+                                                     "PLAN_ERROR",
+                                                     "INVALID_ARGUMENT",
+                                                     "UNIMPLEMENTED",
+                                                     "BUFFER_TOO_SMALL",
+                                                     "OUT_OF_MEMORY",
+                                                     "INTERNAL"};
 constexpr std::array<const char*, 21> kCodeNames = {"NONE",
                                                     "QUERY_START_LOC_INVALID",
                                                     "VALUE_OUT_OF_RANGE",

@@ -8,7 +8,8 @@
 
 namespace attnplan {
 
-// Replaces the arrays of `lanes` by sorted copies, sets lanes->order, and moves the marks of `scan`.
+// Replaces the arrays of `lanes` by sorted copies, sets lanes->order, and moves the marks of
+// `scan`.
 void sort_lanes(const Config& config, Scratch::Buffers& buffers, Lanes* lanes, ScanResult* scan);
 
 }  // namespace attnplan

@@ -48,8 +48,7 @@ Status check_table(const Planner::State& state, const Step& step, const Group& g
 // A draft step cut to one group's table, or a scan that a table may still cut, is nobody else's.
 bool can_share(const StepScan& scan, const Planner::State& state, const Step& step,
                const Group& group) {
-  const bool may_cut =
-      step.phase == Phase::kDraft && state.view.has_value() && group.has_table();
+  const bool may_cut = step.phase == Phase::kDraft && state.view.has_value() && group.has_table();
   return scan.ready && scan.step == &step && scan.key == scan_key(state.config) &&
          scan.lanes.cut == nullptr && !may_cut;
 }

@@ -29,9 +29,7 @@ struct Plan {
   int32_t moving_begin = 0;
   int32_t moving_end = 0;
 
-  bool asked(int32_t section) const {
-    return (state->config.sections >> section & 1) != 0;
-  }
+  bool asked(int32_t section) const { return (state->config.sections >> section & 1) != 0; }
   bool query_inexact(int32_t i) const {
     return lanes->inexact != nullptr && (lanes->inexact[i] & kQueryInexact) != 0;
   }

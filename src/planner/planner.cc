@@ -59,8 +59,7 @@ Status Planner::build(const Step& step, const Group& group, Scratch* scratch, st
                       size_t capacity, size_t* bytes, Error* error) const {
   StepScan scan;
   Plan plan;
-  const Status status =
-      make_plan(*state_, step, group, scratch->buffers(), &scan, &plan, error);
+  const Status status = make_plan(*state_, step, group, scratch->buffers(), &scan, &plan, error);
   if (status != Status::kOk) return status;
   return write_plan(plan, out, capacity, bytes, error);
 }
@@ -72,8 +71,8 @@ Status Planner::build_many(std::span<const Planner* const> planners, const Step&
   StepScan scan;
   for (size_t i = 0; i < planners.size(); ++i) {
     Plan plan;
-    Status status = make_plan(*planners[i]->state_, step, groups[i], scratch->buffers(), &scan,
-                              &plan, error);
+    Status status =
+        make_plan(*planners[i]->state_, step, groups[i], scratch->buffers(), &scan, &plan, error);
     if (status == Status::kOk) {
       status = write_plan(plan, outputs[i].data, outputs[i].capacity, &bytes[i], error);
     }

@@ -42,13 +42,11 @@ class Failure {
  private:
   // A trial on requests that are left, or a decode kernel's on a D of which a part is left.
   bool concerns_left(const Trial& trial) const {
-    return std::any_of(buffers_.routing.left.begin(), buffers_.routing.left.end(),
-                       [&](Range left) {
-                         const bool whole_d = trial.range == in_.parts.decode;
-                         return contains(left, trial.range) ||
-                                (whole_d && left.begin < trial.range.end &&
-                                 trial.range.begin < left.end);
-                       });
+    return std::any_of(buffers_.routing.left.begin(), buffers_.routing.left.end(), [&](Range left) {
+      const bool whole_d = trial.range == in_.parts.decode;
+      return contains(left, trial.range) ||
+             (whole_d && left.begin < trial.range.end && trial.range.begin < left.end);
+    });
   }
 
   void collect_requests(bool inexact_only) const {
@@ -134,8 +132,8 @@ void append_refusals(const RoutingInput& in, const RoutedSegment& segment,
   const auto& kernels = *in.kernels;
   const Range decode = in.parts.decode;
   const bool is_decode = kernels[static_cast<size_t>(segment.kernel)].route == Route::kDecode;
-  const bool took_decodes = !is_decode && segment.range.begin < decode.end &&
-                            decode.begin < segment.range.end;
+  const bool took_decodes =
+      !is_decode && segment.range.begin < decode.end && decode.begin < segment.range.end;
   by_kernel->assign(kernels.size(), 0);
   for (const Trial& trial : routing.trials) {
     const auto kernel = static_cast<size_t>(trial.kernel);

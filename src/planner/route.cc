@@ -22,9 +22,9 @@ class Router {
     Range extend = in_.parts.extend;
     if (!in_.parts.decode.empty() && !try_route(Route::kDecode, in_.parts.decode)) {
       const Range rest = cut_decodes(policy);
-      const bool kept = std::any_of(
-          buffers_.segments.begin(), buffers_.segments.end(),
-          [this](const RoutedSegment& s) { return route_of(s) == Route::kDecode; });
+      const bool kept =
+          std::any_of(buffers_.segments.begin(), buffers_.segments.end(),
+                      [this](const RoutedSegment& s) { return route_of(s) == Route::kDecode; });
       result.policy = kept ? policy : Ragged::kDemote;
       extend = hull(rest, extend);
     }

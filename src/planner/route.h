@@ -33,11 +33,15 @@ struct KnownFacts {
 
 struct RoutingBuffers {
   explicit RoutingBuffers(std::pmr::memory_resource* memory)
-      : segments(memory), trials(memory), left(memory),
-        known_facts(memory), run_skip(memory), probe_skip(memory) {}
+      : segments(memory),
+        trials(memory),
+        left(memory),
+        known_facts(memory),
+        run_skip(memory),
+        probe_skip(memory) {}
   std::pmr::vector<RoutedSegment> segments;  // in plan order
   std::pmr::vector<Trial> trials;
-  std::pmr::vector<Range> left;  // requests that no kernel takes
+  std::pmr::vector<Range> left;              // requests that no kernel takes
   std::pmr::vector<KnownFacts> known_facts;  // of the lanes of this step
   // Per kernel: no start before this position needs another look.
   std::pmr::vector<int32_t> run_skip;

@@ -54,8 +54,7 @@ void make_tiles(const Plan& plan, std::pmr::vector<WorkTile>* tiles) {
       const int32_t rows =
           plan.query_inexact(i) ? plan.lanes->query_bound : plan.lanes->query_lens[i];
       for (int32_t row = 0; row < rows; row += tile_rows) {
-        tiles->push_back(
-            make_tile(plan, i, row, std::min(row + tile_rows, rows), kernel.kv_tile));
+        tiles->push_back(make_tile(plan, i, row, std::min(row + tile_rows, rows), kernel.kv_tile));
         if (rows - row <= tile_rows) break;  // row + tile_rows could pass int32
       }
     }
@@ -299,9 +298,10 @@ void schedule(Plan* plan) {
   };
   summary.query_tile = tile_of(&Kernel::query_tile);
   summary.kv_tile = tile_of(&Kernel::kv_tile);
-  summary.max_slots = config.work == Work::kFixed ? static_cast<int32_t>(std::min<int64_t>(
-                                                        plan->state->capacity.merge_slots, INT32_MAX))
-                                                  : 2 * workers;
+  summary.max_slots =
+      config.work == Work::kFixed
+          ? static_cast<int32_t>(std::min<int64_t>(plan->state->capacity.merge_slots, INT32_MAX))
+          : 2 * workers;
 }
 
 }  // namespace attnplan

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "attnplan/planner.h"
+#include "attnplan_plan_format.h"
 #include "planner/lanes.h"
 #include "planner/route.h"
 #include "planner/work_list.h"
-#include "attnplan_plan_format.h"
 
 namespace attnplan {
 

@@ -65,9 +65,9 @@ void describe_chunks(const Plan* plan, const Planner::State& state, SectionList*
   list->add_records<attnplan_chunk_set>(
       ATTNPLAN_SECTION_CHUNKS, ATTNPLAN_TYPE_CHUNK_SET,
       plan ? static_cast<int64_t>(plan->parts->chunk_sets.size()) : 0, c.segments);
-  list->add_records<attnplan_chunk>(
-      ATTNPLAN_SECTION_CHUNK_LIST, ATTNPLAN_TYPE_CHUNK,
-      plan ? static_cast<int64_t>(plan->parts->chunks.size()) : 0, c.chunks);
+  list->add_records<attnplan_chunk>(ATTNPLAN_SECTION_CHUNK_LIST, ATTNPLAN_TYPE_CHUNK,
+                                    plan ? static_cast<int64_t>(plan->parts->chunks.size()) : 0,
+                                    c.chunks);
   list->last().validity = validity;
   // Every chunk holds at most all requests and one more start.
   ints(ATTNPLAN_SECTION_CHUNK_CU_LENS, ATTNPLAN_EXTENT_OTHER, plan ? cu_lens_count(*plan) : 0,

@@ -29,8 +29,8 @@ attnplan_launch launch_of(const Plan& plan, int32_t index) {
   const Kernel& kernel = plan.state->kernels[static_cast<size_t>(s.kernel)];
   attnplan_launch launch{};
   launch.segment = index;
-  launch.query_tiles = static_cast<int32_t>(
-      std::min<int64_t>(query_tiles(plan, s, kernel.query_tile), INT32_MAX));
+  launch.query_tiles =
+      static_cast<int32_t>(std::min<int64_t>(query_tiles(plan, s, kernel.query_tile), INT32_MAX));
   launch.num_splits = kernel.num_splits;
   launch.max_seq_len = s.max_seq_len;
   launch.requests = s.req_end - s.req_begin;
@@ -52,9 +52,9 @@ attnplan_launch launch_of(const Plan& plan, int32_t index) {
 
 void describe_launch(const Plan* plan, const Planner::State& state, SectionList* list) {
   if ((state.config.sections >> ATTNPLAN_SECTION_LAUNCH & 1) == 0) return;
-  list->add_records<attnplan_launch>(
-      ATTNPLAN_SECTION_LAUNCH, ATTNPLAN_TYPE_LAUNCH,
-      plan ? static_cast<int64_t>(plan->parts->segments.size()) : 0, state.capacity.segments);
+  list->add_records<attnplan_launch>(ATTNPLAN_SECTION_LAUNCH, ATTNPLAN_TYPE_LAUNCH,
+                                     plan ? static_cast<int64_t>(plan->parts->segments.size()) : 0,
+                                     state.capacity.segments);
   if (plan && (plan->inexact & (kQueryInexact | kSeqInexact)) != 0) {
     list->last().validity = ATTNPLAN_VALIDITY_BOUND;
   }

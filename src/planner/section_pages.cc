@@ -1,5 +1,5 @@
-// Page lists, page tables and slots: block ids expanded to kernel pages. Page j of block b has the id
-// b * block_page_stride + j; the stride comes from the cache's layout.
+// Page lists, page tables and slots: block ids expanded to kernel pages. Page j of block b has the
+// id b * block_page_stride + j; the stride comes from the cache's layout.
 #include <algorithm>
 
 #include "kv/block_table.h"

@@ -8,7 +8,8 @@ namespace attnplan {
 namespace {
 
 // Starts of a segment's requests. Behind the first request whose rows the device splits only the
-// device knows where one begins, unless the segment holds all such requests and this is behind them.
+// device knows where one begins, unless the segment holds all such requests and this is behind
+// them.
 int32_t* write_starts(const Plan& plan, const attnplan_segment& segment, int32_t* out) {
   int32_t row = 0, inexact = 0;
   *out++ = 0;
@@ -65,8 +66,7 @@ void write_row_position(const Plan& plan, const SectionSpec& spec, int32_t* out)
   const Lanes& lanes = *plan.lanes;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < lanes.n; ++i) {
-    const bool unknown =
-        plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
+    const bool unknown = plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
     for (int32_t row = 0; row < lanes.query_lens[i]; ++row) {
       const int64_t position = int64_t{lanes.context_lens[i]} + row;
       // A row at or past the clamp of a draft step has no place in the cache.
@@ -91,8 +91,7 @@ void write_context_parallel(const Plan& plan, const SectionSpec& spec, int32_t* 
   const Config& config = plan.state->config;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < lanes.n; ++i) {
-    const bool unknown =
-        plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
+    const bool unknown = plan.rows_move(i) || (lanes.inexact != nullptr && lanes.inexact[i] != 0);
     for (int32_t row = 0; row < lanes.query_lens[i]; ++row) {
       int64_t seen = lanes.seq_lens[i];
       if (config.mask == Mask::kCausal) {

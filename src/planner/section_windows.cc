@@ -88,15 +88,15 @@ void describe_windows(const Plan* plan, const Planner::State& state, SectionList
   const auto asked = [&state](int32_t id) { return (state.config.sections >> id & 1) != 0; };
   const Capacity& c = state.capacity;
   if (asked(ATTNPLAN_SECTION_WINDOW)) {
-    const uint8_t validity = plan && (plan->inexact & kSeqInexact) ? ATTNPLAN_VALIDITY_BOUND
-                                                                   : ATTNPLAN_VALIDITY_EXACT;
+    const uint8_t validity =
+        plan && (plan->inexact & kSeqInexact) ? ATTNPLAN_VALIDITY_BOUND : ATTNPLAN_VALIDITY_EXACT;
     const int64_t requests = plan ? window_totals(*plan).num_requests : 0;
     list->add_records<attnplan_window>(ATTNPLAN_SECTION_WINDOW, ATTNPLAN_TYPE_WINDOW, 1, 1);
     list->last().validity = validity;
     list->add_ints(ATTNPLAN_SECTION_WINDOW_START, ATTNPLAN_EXTENT_REQUESTS, validity, requests,
                    requests, c.requests);
-    list->add_ints(ATTNPLAN_SECTION_WINDOW_CU_LEN, ATTNPLAN_EXTENT_REQUESTS, validity,
-                   requests + 1, requests + 1, c.requests + 1);
+    list->add_ints(ATTNPLAN_SECTION_WINDOW_CU_LEN, ATTNPLAN_EXTENT_REQUESTS, validity, requests + 1,
+                   requests + 1, c.requests + 1);
   }
   if (asked(ATTNPLAN_SECTION_LOCAL)) {
     list->add_records<attnplan_local_batch>(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH,

@@ -29,7 +29,7 @@ class SectionList {
   // `capacity` is what the planner's limits allow; it takes effect under a fixed layout.
   void add(int32_t id, uint16_t type, uint8_t extent, uint8_t validity, size_t element_bytes,
            int64_t count, int64_t used, int64_t capacity) {
-    specs_[size_++] = {id,    type, extent, validity, static_cast<int32_t>(element_bytes),
+    specs_[size_++] = {id,    type, extent,  validity, static_cast<int32_t>(element_bytes),
                        count, used, capacity};
   }
   void add_ints(int32_t id, uint8_t extent, uint8_t validity, int64_t count, int64_t used,

@@ -37,9 +37,8 @@ bool suspicious(const ScanInput& in, int32_t i, int32_t query_len, int32_t seq_l
     if (sum > INT32_MAX || (in.all_exact && query_len > 0 && sum != seq_len)) return true;
   }
   if (drafts == 0 || query_len == 0 || !in.all_exact || !in.target_phase) return false;
-  const int64_t all_known = in.num_known_tokens != nullptr
-                                ? known
-                                : std::max<int64_t>(prompt, context_len + 1);
+  const int64_t all_known =
+      in.num_known_tokens != nullptr ? known : std::max<int64_t>(prompt, context_len + 1);
   return query_len - int64_t{drafts} != all_known - context_len;
 }
 
@@ -72,8 +71,8 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
   result->suspicious |= result->rows > INT32_MAX;
 }
 
-void measure_short(const int32_t* query_lens, const int32_t* seq_lens,
-                   const int32_t* context_lens, int32_t n, MeasureResult* result) {
+void measure_short(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,
+                   int32_t n, MeasureResult* result) {
   MeasureResult m{0, INT32_MAX, 0, INT32_MAX, 0, INT32_MAX, 0, 0, 0, 0};
   for (int32_t i = 0; i < n; ++i) {
     const int32_t q = query_lens[i], s = seq_lens[i], c = context_lens[i];

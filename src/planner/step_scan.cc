@@ -7,8 +7,7 @@
 
 namespace attnplan {
 
-uint64_t identify_step(const Step& step, const Lengths& lengths, int32_t num_live,
-                       const Isa& isa) {
+uint64_t identify_step(const Step& step, const Lengths& lengths, int32_t num_live, const Isa& isa) {
   const bool add_up = step.num_computed_tokens != nullptr && num_live == step.num_reqs &&
                       all_lengths_exact(step, lengths);
   return hash_step(step, add_up, isa);
@@ -39,7 +38,8 @@ void finish_scan(const Planner::State& state, const Step& step, Scratch::Buffers
   if (state.config.order == Order::kSort) {
     sort_lanes(state.config, buffers, &scan->lanes, &scan->marks);
   }
-  if (!scan->hashed) scan->hash = identify_step(step, scan->lengths, scan->marks.num_live, *state.isa);
+  if (!scan->hashed)
+    scan->hash = identify_step(step, scan->lengths, scan->marks.num_live, *state.isa);
   scan->hashed = true;
   scan->ready = true;
   buffers.routing.known_facts.clear();

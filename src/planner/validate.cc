@@ -224,8 +224,8 @@ Status check_drafts(const Diagnosis& d) {
 
 // Checks that the scan does not cover run only where their inputs are there.
 bool must_diagnose(const Step& step, const Lengths& lengths, const ScanResult& scan) {
-  const int32_t scalars = step.num_tokens | step.max_query_len | step.num_reqs_padded |
-                          step.num_tokens_padded;
+  const int32_t scalars =
+      step.num_tokens | step.max_query_len | step.num_reqs_padded | step.num_tokens_padded;
   if (scan.suspicious || lengths.starts_decrease || scalars < 0) return true;
   if (step.query_start_loc != nullptr && step.query_start_loc[0] != 0) return true;
   if (step.num_tokens != 0 && step.num_tokens != scan.rows) return true;
@@ -244,9 +244,9 @@ Status validate(const Config& config, const Step& step, const Lengths& lengths,
                 Error* error) {
   if (!must_diagnose(step, lengths, scan)) return Status::kOk;
   const Diagnosis diagnosis{config, step, lengths, scan, context_lens, classes, error};
-  for (const auto check : {check_query_start_loc, check_request_ranges, check_scalar_ranges,
-                           check_seq_covers_query, check_lengths_add_up, check_row_count,
-                           check_query_len_bound, check_drafts}) {
+  for (const auto check :
+       {check_query_start_loc, check_request_ranges, check_scalar_ranges, check_seq_covers_query,
+        check_lengths_add_up, check_row_count, check_query_len_bound, check_drafts}) {
     if (const Status status = check(diagnosis); status != Status::kOk) return status;
   }
   return Status::kOk;

@@ -118,8 +118,8 @@ Status same_bytes(const PlanView& plan, const std::byte* given, const std::byte*
     const auto bytes = static_cast<size_t>(range.bytes);
     if (std::memcmp(given + offset, made + offset, bytes) == 0) continue;
     const auto difference = std::mismatch(given + offset, given + offset + bytes, made + offset);
-    return wrong(error, "it differs from the plan of this step at byte",
-                 difference.first - given, static_cast<int64_t>(plan.header().total_bytes));
+    return wrong(error, "it differs from the plan of this step at byte", difference.first - given,
+                 static_cast<int64_t>(plan.header().total_bytes));
   }
   return Status::kOk;
 }
@@ -147,8 +147,8 @@ Status verify_structure(const void* plan, size_t plan_bytes, Error* error) {
   return status;
 }
 
-Status verify_origin(const Planner& planner, Scratch* scratch, const Step& step,
-                     const Group& group, const void* plan, size_t plan_bytes, Error* error) {
+Status verify_origin(const Planner& planner, Scratch* scratch, const Step& step, const Group& group,
+                     const void* plan, size_t plan_bytes, Error* error) {
   Status status = verify_structure(plan, plan_bytes, error);
   if (status != Status::kOk) return status;
   PlanView view;

@@ -11,7 +11,7 @@ namespace attnplan {
 Status verify_structure(const void* plan, size_t plan_bytes, Error* error);
 
 // That it is this planner's plan of this step: hashes, and the bytes of a plan made again.
-Status verify_origin(const Planner& planner, Scratch* scratch, const Step& step,
-                     const Group& group, const void* plan, size_t plan_bytes, Error* error);
+Status verify_origin(const Planner& planner, Scratch* scratch, const Step& step, const Group& group,
+                     const void* plan, size_t plan_bytes, Error* error);
 
 }  // namespace attnplan

@@ -51,8 +51,8 @@ class WorkBuilder {
     if (kv_end > tile.all_see) flags |= ATTNPLAN_ITEM_CAUSAL_MASK;
     if (kv_begin < tile.window_all) flags |= ATTNPLAN_ITEM_WINDOW_MASK;
     const int32_t slot = whole ? -1 : list_.summary.num_slots++;
-    list_.items.push_back({tile.request, kv_head, tile.row_begin, tile.row_end, kv_begin, kv_end,
-                           slot, flags});
+    list_.items.push_back(
+        {tile.request, kv_head, tile.row_begin, tile.row_end, kv_begin, kv_end, slot, flags});
     load_ += kv_end - kv_begin + kItemOverheadTokens;
     if (whole) return;
     list_.merge_slots.push_back(slot);

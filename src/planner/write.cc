@@ -27,20 +27,15 @@ struct BlobLayout {
   void place(bool fixed) {
     const auto count = static_cast<size_t>(sections.size());
     const size_t most_ranges = fixed ? count + 1 : 1;
-    front = sizeof(attnplan_plan_header) + count * sizeof table[0] +
-            most_ranges * sizeof ranges[0];
+    front = sizeof(attnplan_plan_header) + count * sizeof table[0] + most_ranges * sizeof ranges[0];
     size_t end = front;
     int i = 0;
     for (SectionSpec& spec : sections) {
       if (!fixed) spec.capacity = spec.used;
       const size_t offset = align(end);
-      table[i++] = {spec.id,
-                    spec.type,
-                    spec.extent,
-                    spec.validity,
-                    static_cast<int64_t>(offset),
-                    spec.count,
-                    spec.capacity};
+      table[i++] = {
+          spec.id,    spec.type,    spec.extent, spec.validity, static_cast<int64_t>(offset),
+          spec.count, spec.capacity};
       if (spec.capacity > 0) end = offset + bytes_of(spec, spec.capacity);
     }
     total = align(end);
@@ -58,8 +53,8 @@ struct BlobLayout {
     for (const SectionSpec& spec : sections) {
       const int64_t offset = table[i++].offset;
       if (spec.used == 0) continue;
-      const auto end = static_cast<int64_t>(
-          align(static_cast<size_t>(offset) + bytes_of(spec, spec.used)));
+      const auto end =
+          static_cast<int64_t>(align(static_cast<size_t>(offset) + bytes_of(spec, spec.used)));
       attnplan_byte_range& last = ranges[num_ranges - 1];
       if (last.offset + last.bytes == offset) {
         last.bytes = end - last.offset;
@@ -74,9 +69,8 @@ Status check_capacities(const Plan& plan, BlobLayout& layout, bool fixed, Error*
   for (const SectionSpec& spec : layout.sections) {
     if (!fixed || spec.used <= spec.capacity) continue;
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, spec.used, spec.capacity,
-                      "section %d takes %lld elements, the fixed layout has room for %lld",
-                      spec.id, static_cast<long long>(spec.used),
-                      static_cast<long long>(spec.capacity));
+                      "section %d takes %lld elements, the fixed layout has room for %lld", spec.id,
+                      static_cast<long long>(spec.used), static_cast<long long>(spec.capacity));
   }
   const int64_t limit = plan.state->config.limits.max_sections_bytes;
   if (limit > 0 && layout.total > static_cast<size_t>(limit)) {
