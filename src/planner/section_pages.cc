@@ -17,18 +17,50 @@ const int32_t* ids_at(const Plan& plan, int32_t position) {
   return ids_of(*plan.group, plan.lanes->input_request(position));
 }
 
-// Pages [0, count) of a request, in order.
-int32_t* expand(const KvView& view, const int32_t* ids, int64_t count, int32_t* out) {
-  const auto pages_per_block = static_cast<int32_t>(view.pages_per_block);
-  if (pages_per_block == 1 && view.block_page_stride == 1) return std::copy_n(ids, count, out);
+// Pages [0, count) of a request whose blocks have kPages pages each: a constant, so that a block is
+// a few wide stores.
+template <int32_t kPages>
+int32_t* expand_blocks(uint32_t stride, const int32_t* ids, int64_t count, int32_t* out) {
+  for (; count >= kPages; count -= kPages, out += kPages, ++ids) {
+    const uint32_t first = static_cast<uint32_t>(*ids) * stride;
+    for (uint32_t j = 0; j < kPages; ++j) out[j] = static_cast<int32_t>(first + j);
+  }
+  for (uint32_t j = 0; j < count; ++j) {
+    out[j] = static_cast<int32_t>(static_cast<uint32_t>(*ids) * stride + j);
+  }
+  return out + count;
+}
+
+// The same for any number of pages.
+int32_t* expand_any(uint32_t stride, uint32_t pages, const int32_t* ids, int64_t count,
+                    int32_t* out) {
   for (; count > 0; ++ids) {
-    const auto pages = static_cast<int32_t>(std::min<int64_t>(count, pages_per_block));
-    const int64_t first = *ids * view.block_page_stride;
-    for (int32_t j = 0; j < pages; ++j) out[j] = static_cast<int32_t>(first + j);
-    out += pages;
-    count -= pages;
+    const uint32_t first = static_cast<uint32_t>(*ids) * stride;
+    const auto here = static_cast<uint32_t>(std::min<int64_t>(count, pages));
+    for (uint32_t j = 0; j < here; ++j) out[j] = static_cast<int32_t>(first + j);
+    out += here;
+    count -= here;
   }
   return out;
+}
+
+// Pages [0, count) of a request, in order. A negative id gives negative pages.
+int32_t* expand(const KvView& view, const int32_t* ids, int64_t count, int32_t* out) {
+  const auto stride = static_cast<uint32_t>(view.block_page_stride);
+  switch (view.pages_per_block) {
+    case 1:
+      return stride == 1 ? std::copy_n(ids, count, out) : expand_blocks<1>(stride, ids, count, out);
+    case 2:
+      return expand_blocks<2>(stride, ids, count, out);
+    case 4:
+      return expand_blocks<4>(stride, ids, count, out);
+    case 8:
+      return expand_blocks<8>(stride, ids, count, out);
+    case 16:
+      return expand_blocks<16>(stride, ids, count, out);
+    default:
+      return expand_any(stride, static_cast<uint32_t>(view.pages_per_block), ids, count, out);
+  }
 }
 
 void write_page_indptr(const Plan& plan, const SectionSpec& spec, int32_t* out) {
