@@ -12,17 +12,18 @@ namespace attnplan::fuzz {
 namespace {
 
 constexpr size_t kLargestPlan = size_t{1} << 20;  // bytes; larger ones are only sized
+constexpr size_t kLargestBlock = size_t{1} << 26;
 constexpr int64_t kMostRows = 1 << 20;    // more have more tiles and chunks than a fuzzer has
 constexpr int64_t kMostTokens = 1 << 20;  // time for; without such sections any length is tried
 
-// Allocates until it is told not to.
+// Allocates until it is told not to, and never what only a work list of millions of items wants.
 struct Supply {
   uint32_t left = UINT32_MAX;
   int64_t live = 0;
 
   static void* allocate(void* context, size_t bytes, size_t alignment) {
     auto* self = static_cast<Supply*>(context);
-    if (self->left == 0) return nullptr;
+    if (self->left == 0 || bytes > kLargestBlock) return nullptr;
     --self->left;
     ++self->live;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
