@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace attnplan::json {
 namespace {
@@ -66,6 +67,7 @@ void JsonWriter::integer(int64_t number) {
 }
 
 void JsonWriter::value(double number) {
+  if (!std::isfinite(number)) return null();  // JSON has no other word for it
   separate();
   std::array<char, 40> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;

@@ -32,7 +32,7 @@ class JsonWriter {
   void value(const char* text) { value(std::string_view{text}); }
   void value(bool truth) { raw(truth ? "true" : "false"); }
   void value(std::integral auto number) { integer(static_cast<int64_t>(number)); }
-  void value(double number);  // finite
+  void value(double number);  // null where it is not finite
   void null() { raw("null"); }
 
   template <typename Value>

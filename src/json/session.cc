@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 
 namespace attnplan::json {
 namespace {
@@ -115,7 +116,13 @@ Outcome Session::build(const BatchDocument& batch) {
   attnplan_status status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(),
                                                buffer.data(), buffer.size(), &bytes, &error);
   if (status == ATTNPLAN_BUFFER_TOO_SMALL) {
-    buffer = aligned(storage_, static_cast<size_t>(error.value));
+    try {
+      buffer = aligned(storage_, static_cast<size_t>(error.value));
+    } catch (const std::bad_alloc&) {  // one document's plan, not the end of all others
+      error.status = ATTNPLAN_OUT_OF_MEMORY;
+      error.code = ATTNPLAN_CODE_NONE;
+      return failure(error, batch);
+    }
     status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(), buffer.data(),
                                  buffer.size(), &bytes, &error);
   }

@@ -42,6 +42,11 @@ Status check_scalars(const Config& c, Error* error) {
   for (const auto& scalar : scalars) {
     if (scalar.value < scalar.least) return below(error, scalar.name, scalar.value, scalar.least);
   }
+  for (const auto* sizes : {&c.graph.full, &c.graph.piecewise}) {
+    for (const int32_t rows : *sizes) {
+      if (rows < 1) return below(error, "a graph size", rows, 1);
+    }
+  }
   if (c.num_q_heads % c.num_kv_heads != 0) {
     return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, c.num_q_heads, c.num_kv_heads,
                       "num_q_heads %d is no multiple of num_kv_heads %d", c.num_q_heads,
