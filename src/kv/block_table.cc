@@ -32,8 +32,10 @@ int64_t widest_row(const Group& group, int32_t num_reqs) {
 
 int64_t rebase_slot(int64_t slot, const KvCache& cache) {
   if (slot < 0 || !cache.packed) return slot;
-  const int64_t block = slot / cache.block_size;
-  return slot + block * cache.block_size;
+  // Unsigned: a slot far beyond any cache may wrap, but not overflow.
+  const auto unsigned_slot = static_cast<uint64_t>(slot);
+  const auto block_size = static_cast<uint64_t>(cache.block_size);
+  return static_cast<int64_t>(unsigned_slot + unsigned_slot / block_size * block_size);
 }
 
 int32_t uniform_capacity(const Group& group, int32_t block_size) {
