@@ -31,7 +31,7 @@ static attnplan_status build_failing(const attnplan_planner* planner, attnplan_s
   if (error != NULL) {
     CHECK_INT(error->status, status);
     CHECK(strlen(error->message) > 0);
-    CHECK(memchr(error->message, '\n', sizeof error->message) == NULL);
+    CHECK(strchr(error->message, '\n') == NULL);
   }
   free(buffer.memory);
   return status;
