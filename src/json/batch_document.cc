@@ -175,6 +175,7 @@ void finish(Reader& reader, const Place& root, std::string_view default_backend,
                 " cannot be computed");
   }
   check_slot_mapping(reader, root, batch);
+  if (reader.has(root, "options")) check_options(reader, root, batch);
   if (reader.has(root, "block_table")) {
     finish_block_table(reader, reader.member(root, "block_table"), batch);
   }
@@ -208,6 +209,8 @@ BatchDocument& BatchDocument::operator=(BatchDocument&&) noexcept = default;
 const std::string& BatchDocument::name() const { return storage_->name; }
 const std::optional<std::string>& BatchDocument::expect() const { return storage_->expect; }
 const std::string& BatchDocument::origin() const { return storage_->origin; }
+const std::string& BatchDocument::layout_origin() const { return storage_->layout_origin; }
+const std::string& BatchDocument::sections_origin() const { return storage_->sections_origin; }
 const attnplan_config& BatchDocument::config() const { return storage_->config; }
 const attnplan_step& BatchDocument::step() const { return storage_->step; }
 const attnplan_group& BatchDocument::group() const { return storage_->group; }
@@ -227,6 +230,7 @@ std::optional<DocumentError> parse_batch(std::string_view text, const Source& so
   batch.storage_ = std::make_unique<BatchStorage>();
   BatchStorage& storage = *batch.storage_;
   storage.origin = fmt::format("{}:{}:{}: ", source.file, source.line, source.column);
+  storage.layout_origin = storage.sections_origin = storage.origin;
   Tree tree;
   const std::optional<SyntaxError> syntax = parse_tree(text, tree);
   Reader reader(text, tree, source);

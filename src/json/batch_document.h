@@ -27,6 +27,9 @@ class BatchDocument {
 
   // "file:line:column: " of its first byte, for messages that know no better place.
   const std::string& origin() const;
+  // The same, with its key, of options.layout and options.sections; else origin().
+  const std::string& layout_origin() const;
+  const std::string& sections_origin() const;
 
   const attnplan_config& config() const;
   const attnplan_step& step() const;

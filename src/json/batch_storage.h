@@ -42,6 +42,8 @@ struct BatchStorage {
   std::string name;
   std::optional<std::string> expect;
   std::string origin;
+  std::string layout_origin;
+  std::string sections_origin;
   std::string config_text;
   std::optional<RangeFault> cache_fault;
   std::optional<RangeFault> request_fault;
@@ -75,6 +77,9 @@ void read_limits(Reader& reader, const Place& place, BatchStorage& batch);
 void read_device(Reader& reader, const Place& place, BatchStorage& batch);
 void read_context_parallel(Reader& reader, const Place& place, BatchStorage& batch);
 void read_features(Reader& reader, const Place& place, BatchStorage& batch);
+
+// What options ask for and the rest of the document does not give.
+void check_options(Reader& reader, const Place& root, BatchStorage& batch);
 
 // A list of integers that the batch keeps.
 attnplan_int32_list read_int_list(Reader& reader, const Place& place, BatchStorage& batch);

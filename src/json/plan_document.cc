@@ -143,22 +143,7 @@ void write_kv_view(const attnplan_planner* planner, JsonWriter& writer) {
   if (attnplan_planner_kv_view(planner, &view, nullptr) != ATTNPLAN_OK) return;
   writer.key("kv_view");
   writer.begin_object();
-  writer.member("k_pages", view.k_pages);
-  writer.member("v_pages", view.v_pages);
-  writer.member("pages", view.pages);
-  writer.member("dropped_k_pages", view.dropped_k_pages);
-  writer.member("k_scale_pages", view.k_scale_pages);
-  writer.member("v_scale_pages", view.v_scale_pages);
-  writer.member("max_page_id", view.max_page_id);
-  writer.member("block_page_stride", view.block_page_stride);
-  writer.member("pages_per_block", view.pages_per_block);
-  writer.member("packed", view.packed != 0);
-  writer.member("label", attnplan_dtype_name(view.label));
-  writer.member("storage_dtype", attnplan_dtype_name(view.storage_dtype));
-  writer.member("view_dtype", attnplan_dtype_name(view.view_dtype));
-  writer.member("block_stride", view.block_stride);
-  writer.member("last_offset", view.last_offset);
-  writer.member("needs_64bit", view.needs_64bit != 0);
+  write_kv_view_members(view, writer);
   writer.end_object();
 }
 
@@ -198,6 +183,25 @@ void write_plan_members(const BatchDocument& batch, const Outcome& outcome, Json
                                                      plan.header->planner_hash)});
   if (batch.config().sections != 0) write_sections(plan, batch.config().sections, writer);
   if (batch.config().work != ATTNPLAN_WORK_NONE) write_work(plan, writer);
+}
+
+void write_kv_view_members(const attnplan_kv_view& view, JsonWriter& writer) {
+  writer.member("k_pages", view.k_pages);
+  writer.member("v_pages", view.v_pages);
+  writer.member("pages", view.pages);
+  writer.member("dropped_k_pages", view.dropped_k_pages);
+  writer.member("k_scale_pages", view.k_scale_pages);
+  writer.member("v_scale_pages", view.v_scale_pages);
+  writer.member("max_page_id", view.max_page_id);
+  writer.member("block_page_stride", view.block_page_stride);
+  writer.member("pages_per_block", view.pages_per_block);
+  writer.member("packed", view.packed != 0);
+  writer.member("label", attnplan_dtype_name(view.label));
+  writer.member("storage_dtype", attnplan_dtype_name(view.storage_dtype));
+  writer.member("view_dtype", attnplan_dtype_name(view.view_dtype));
+  writer.member("block_stride", view.block_stride);
+  writer.member("last_offset", view.last_offset);
+  writer.member("needs_64bit", view.needs_64bit != 0);
 }
 
 void append_plan_document(const BatchDocument& batch, const Outcome& outcome, std::string& out) {

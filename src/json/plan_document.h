@@ -16,4 +16,7 @@ void append_plan_document(const BatchDocument& batch, const Outcome& outcome, st
 // The members of that object, for callers that add their own behind them.
 void write_plan_members(const BatchDocument& batch, const Outcome& outcome, JsonWriter& writer);
 
+// The members of "kv_view".
+void write_kv_view_members(const attnplan_kv_view& view, JsonWriter& writer);
+
 }  // namespace attnplan::json

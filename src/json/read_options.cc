@@ -1,4 +1,6 @@
 // "options" and "graph".
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "json/batch_storage.h"
@@ -34,7 +36,7 @@ void read_work(Reader& reader, const Place& place, BatchStorage& batch) {
     }
   }
   batch.config.work = reader.word(place, kWorkPolicies);
-  if (batch.config.work == ATTNPLAN_WORK_FIXED) {  // the placeholder of the list, letter by letter
+  if (batch.config.work == ATTNPLAN_WORK_FIXED) {  // "fixed:<tokens>", as the list of words has it
     reader.fail(place, "expected a number of tokens behind \"fixed:\"");
   }
 }
@@ -43,6 +45,15 @@ void read_sections(Reader& reader, const Place& place, BatchStorage& batch) {
   reader.for_each_element(place, [&](const Place& element) {
     batch.config.sections |= uint64_t{1} << reader.word(element, kSections);
   });
+}
+
+bool follows_pages(int32_t section) {
+  return section >= ATTNPLAN_SECTION_PAGE_INDPTR && section <= ATTNPLAN_SECTION_SLOTS;
+}
+
+// An explicit zero means "none", too.
+bool has_number(const Reader& reader, const Place& object, std::string_view key) {
+  return reader.has(object, key) && reader.node(reader.member(object, key)).integer != 0;
 }
 
 constexpr Field<BatchStorage> kOptionFields[] = {
@@ -97,6 +108,25 @@ attnplan_string_list read_string_list(Reader& reader, const Place& place, BatchS
 
 void read_options(Reader& reader, const Place& place, BatchStorage& batch) {
   reader.object(place, kOptionFields, batch);
+}
+
+void check_options(Reader& reader, const Place& root, BatchStorage& batch) {
+  const Place options = reader.member(root, "options");
+  if (reader.has(options, "layout")) {
+    batch.layout_origin = reader.origin(reader.member(options, "layout"));
+  }
+  if (!reader.has(options, "sections")) return;
+  const Place sections = reader.member(options, "sections");
+  batch.sections_origin = reader.origin(sections);
+  reader.for_each_element(sections, [&](const Place& element) {
+    const int32_t section = reader.word(element, kSections);
+    if (follows_pages(section) && !reader.has(root, "kv_cache")) {
+      reader.fail(element, fmt::format("{} needs \"kv_cache\"", reader.string(element)));
+    }
+    if (section == ATTNPLAN_SECTION_LOCAL && !has_number(reader, root, "local_attention_chunk")) {
+      reader.fail(element, "local needs \"local_attention_chunk\"");
+    }
+  });
 }
 
 void read_graph(Reader& reader, const Place& place, BatchStorage& batch) {

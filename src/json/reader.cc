@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "json/nearest.h"
+
 namespace attnplan::json {
 namespace {
 
@@ -16,37 +18,6 @@ int32_t saturate(int64_t value) {
   return static_cast<int32_t>(std::clamp(value, kInt32Min, kInt32Max));
 }
 int64_t bound_of(int64_t value) { return value < 0 ? kInt32Min : kInt32Max; }
-
-// Levenshtein distance, for "did you mean".
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-// The known word that `word` is a slip of, or nothing.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
-  std::string_view best;
-  size_t best_distance = std::max<size_t>(1, std::min<size_t>(word.size(), 40) / 3) + 1;
-  if (word.size() > 40) return best;
-  for (const std::string_view candidate : known) {
-    const size_t d = distance(word, candidate);
-    if (d < best_distance) {
-      best = candidate;
-      best_distance = d;
-    }
-  }
-  return best;
-}
 
 // A word of the document as a message shows it.
 std::string shown(std::string_view word) {
@@ -90,11 +61,15 @@ std::string_view Reader::text_of(const Place& place) const {
   return text_.substr(node(place).begin, node(place).end - node(place).begin);
 }
 
+std::string Reader::origin(const Place& place) const {
+  const std::string key = path(place);
+  return where(node(place).begin) + (key.empty() ? std::string() : shown(key) + ": ");
+}
+
 void Reader::fail(const Place& place, std::string_view what, int64_t value, int64_t limit) {
   if (error_) return;
-  const std::string key = path(place);
-  error_ = DocumentError{where(node(place).begin), value, limit};
-  error_->message += key.empty() ? std::string(what) : fmt::format("{}: {}", shown(key), what);
+  error_ = DocumentError{origin(place), value, limit};
+  error_->message += what;
 }
 
 void Reader::fail_syntax(const SyntaxError& problem) {

@@ -46,6 +46,8 @@ class Reader {
 
   const Node& node(const Place& place) const { return tree_.nodes[place.node]; }
   std::string_view text_of(const Place& place) const;
+  // "file:line:column: "key.path": ", what messages about the value begin with.
+  std::string origin(const Place& place) const;
 
   void fail(const Place& place, std::string_view what, int64_t value = 0, int64_t limit = 0);
   void fail_syntax(const SyntaxError& problem);
@@ -117,7 +119,6 @@ class Reader {
  private:
   std::string where(size_t offset) const;
   std::string path(const Place& place) const;
-  std::string range_message(const Place& place, int64_t value, std::string_view what) const;
   void unknown_key(uint32_t key_node, const Place& member, std::span<const std::string_view> known);
   void range_fault(std::optional<RangeFault>& slot, const Place& place, int64_t value,
                    int64_t limit, std::string_view what, int32_t request = -1);

@@ -72,10 +72,12 @@ Outcome Session::failure(const attnplan_error& error, const BatchDocument& batch
   outcome.code = error.code != ATTNPLAN_CODE_NONE ? attnplan_code_name(error.code)
                                                   : attnplan_status_name(error.status);
   outcome.message = error.message;
-  // The library calls it an argument, here it came from a document.
+  // The library calls it an argument, here it came from a document. What reading did not find is a
+  // fixed layout without limits, or sections without what they are made from.
   if (error.status == ATTNPLAN_INVALID_ARGUMENT || error.status == ATTNPLAN_UNIMPLEMENTED) {
     outcome.code = attnplan_code_name(ATTNPLAN_CODE_BAD_DOCUMENT);
-    outcome.message = batch.origin() + error.message;
+    outcome.message =
+        (planner_ == nullptr ? batch.layout_origin() : batch.sections_origin()) + error.message;
   }
   outcome.request = error.request;
   outcome.value = error.value;

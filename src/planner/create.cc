@@ -14,6 +14,8 @@ Status below(Error* error, const char* what, int64_t value, int64_t limit) {
                     static_cast<long long>(limit));
 }
 
+constexpr int32_t kMaxWorkers = 65536;  // far beyond any device; lists grow with it
+
 Status check_scalars(const Config& c, Error* error) {
   const struct {
     const char* name;
@@ -41,6 +43,10 @@ Status check_scalars(const Config& c, Error* error) {
                  {"local_attention_chunk", c.local_attention_chunk, 0}};
   for (const auto& scalar : scalars) {
     if (scalar.value < scalar.least) return below(error, scalar.name, scalar.value, scalar.least);
+  }
+  if (c.num_workers > kMaxWorkers) {
+    return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, c.num_workers, kMaxWorkers,
+                      "num_workers is %d, expected at most %d", c.num_workers, kMaxWorkers);
   }
   for (const auto* sizes : {&c.graph.full, &c.graph.piecewise}) {
     for (const int32_t rows : *sizes) {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "planner/classify.h"
+#include "planner/explain_graph.h"
 #include "planner/lengths.h"
 #include "planner/measure.h"
+#include "planner/printable.h"
 #include "planner/scratch.h"
 #include "planner/state.h"
 #include "planner/step_scan.h"
@@ -16,10 +18,6 @@
 
 namespace attnplan {
 namespace {
-
-std::string plural(int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // "0-30": positions of a half-open range as a person counts them.
 std::string span_text(int32_t begin, int32_t end) {
@@ -34,10 +32,11 @@ class Table {
   explicit Table(Line titles) : lines_{std::move(titles)}, notes_(1) {}
 
   void add(Line line) {
+    for (std::string& cell : line) cell = printable(cell);
     lines_.push_back(std::move(line));
     notes_.emplace_back();
   }
-  void note(std::string text) { notes_.back().push_back(std::move(text)); }  // under the last line
+  void note(const std::string& text) { notes_.back().push_back(printable(text)); }  // below
 
   void append_to(std::string* text) const {
     for (size_t i = 0; i < lines_.size(); ++i) {
@@ -136,11 +135,16 @@ class Replay {
 class Explanation {
  public:
   Explanation(const Planner& planner, const Step& step, const PlanParts& plan)
-      : planner_(planner), plan_(plan), header_(*plan.header), replay_(planner, step, plan) {}
+      : planner_(planner),
+        step_(step),
+        plan_(plan),
+        header_(*plan.header),
+        replay_(planner, step, plan) {}
 
   std::string text() const {
     std::string text = summary();
     if (!plan_.segments.empty()) segment_table().append_to(&text);
+    text += explain_graph(planner_, step_, header_, plan_.segments);
     for (const attnplan_warning& warning : plan_.warnings) {
       text += fmt::format("warning: {}, request {} has {}, limit {}\n",
                           name(static_cast<Code>(warning.code)), warning.request, warning.value,
@@ -156,10 +160,36 @@ class Explanation {
     std::string text =
         fmt::format("{}, {}", plural(header_.num_reqs, "request"), plural(header_.num_rows, "row"));
     if (header_.num_pads > 0) text += fmt::format(", {}", plural(header_.num_pads, "pad"));
-    text += fmt::format("; decode threshold {}\n", planner_.config().decode_threshold);
+    text += fmt::format("; decode threshold {}", planner_.config().decode_threshold);
+    text += step_.phase == Phase::kTarget ? "\n" : fmt::format("; phase {}\n", phase_name());
+    if (plan_.segments.empty()) text += nothing_line();
     if (!plan_.order.empty()) text += order_line();
-    if (header_.ragged_policy != 0) text += policy_line();
+    if (header_.ragged_policy != 0) text += policy_line() + costs_line();
     return text;
+  }
+
+  const char* phase_name() const {
+    constexpr const char* kPhases[] = {"target", "draft", "capture", "idle"};
+    return kPhases[static_cast<size_t>(step_.phase)];
+  }
+
+  std::string nothing_line() const {
+    const bool graph = (header_.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0 && header_.graph_kind != 0;
+    return graph ? "no live request: the graph runs with nothing but padding\n"
+                 : "no live request: nothing to launch\n";
+  }
+
+  // What the model of `auto` saw.
+  std::string costs_line() const {
+    if (planner_.state().policy != Ragged::kAuto) return {};
+    constexpr const char* kPolicies[] = {"demote", "uniform_prefix", "split_runs"};
+    std::string costs;
+    for (size_t i = 0; i < 3; ++i) {
+      const int64_t cost = header_.policy_costs[i];
+      costs += fmt::format("{}{} {}", i == 0 ? "" : ", ", kPolicies[i],
+                           cost < 0 ? "impossible" : fmt::format("{} ns", cost));
+    }
+    return fmt::format("chosen by cost: {}\n", costs);
   }
 
   // Why not all decodes are decodes.
@@ -267,6 +297,7 @@ class Explanation {
   }
 
   const Planner& planner_;
+  const Step& step_;
   const PlanParts& plan_;
   const attnplan_plan_header& header_;
   Replay replay_;

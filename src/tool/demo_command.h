@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tool/batch_loop.h"
+#include "tool/exit_status.h"
 
 namespace attnplan::tool {
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // byte order mark of UTF-8
 constexpr std::string_view kLineEnd = "\n";
 constexpr std::string_view kRestart = "\n{";
 
@@ -59,9 +60,19 @@ bool DocumentReader::skip_blanks() {
   do {
     const size_t blanks = std::min(pending().find_first_not_of(kBlanks), pending().size());
     consume(blanks);
-    if (!pending().empty()) return true;
-  } while (refill());
+    if (!pending().empty() && !skip_mark()) return true;
+  } while (!pending().empty() || refill());
   return false;
+}
+
+// Editors put a mark in front of a file, and files are put together: each document may have one.
+bool DocumentReader::skip_mark() {
+  while (pending().size() < kMark.size() && kMark.starts_with(pending())) {
+    if (!refill()) return false;
+  }
+  if (!pending().starts_with(kMark)) return false;
+  consume(kMark.size());
+  return true;
 }
 
 // Consumes everything up to `mark` and its line break; false where no mark comes.
@@ -87,6 +98,7 @@ bool DocumentReader::next(Document* document) {
 }
 
 bool DocumentReader::next_line(Document* document) {
+  skip_mark();
   size_t seen = 0;
   while (true) {
     const size_t end = pending().find('\n', seen);
@@ -107,6 +119,7 @@ bool DocumentReader::next_line(Document* document) {
     }
     if (!complete) return false;
     consume(size + 1);
+    skip_mark();
     seen = 0;
   }
 }

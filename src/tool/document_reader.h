@@ -25,9 +25,10 @@ class DocumentReader {
   // Reads the open file `fd`; `before_read` runs before each call that may wait for input.
   DocumentReader(int fd, Form form, std::function<void()> before_read);
 
-  // False at the end of the input, or where it cannot be read: then error() is its errno. A stream
-  // goes on behind a document that no bracket ends at the next line that starts with a brace. What
-  // is longer than any parser takes is handed out cut, for the parser to refuse.
+  // False at the end of the input, or where it cannot be read: then error() is its errno. Byte
+  // order marks in front of documents are skipped. A stream goes on behind a document that no
+  // bracket ends at the next line that starts with a brace. What is longer than any parser takes is
+  // handed out cut, for the parser to refuse.
   bool next(Document* document);
   int error() const { return error_; }
 
@@ -36,6 +37,7 @@ class DocumentReader {
   bool next_value(Document* document);
   bool refill();
   bool skip_blanks();
+  bool skip_mark();
   bool skip_past(std::string_view mark);
   void consume(size_t bytes);
   std::string_view pending() const { return std::string_view{buffer_}.substr(begin_); }

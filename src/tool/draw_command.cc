@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "tool/batch_loop.h"
 #include "tool/draw_batch.h"
 #include "tool/draw_brackets.h"
 #include "tool/draw_cache.h"
@@ -31,11 +32,6 @@ bool write_file(const std::string& path, const std::string& text) {
 ExitStatus fail(const std::string& problem) {
   fmt::print(stderr, "attnplan: {}\n", problem);
   return kExitUnusable;
-}
-
-ExitStatus status_of(const json::Outcome& outcome) {
-  if (outcome.planned()) return kExitPlanned;
-  return outcome.bad_document() ? kExitUnusable : kExitRefused;
 }
 
 }  // namespace
@@ -71,17 +67,15 @@ ExitStatus draw_batch_document(const DrawOptions& options) {
   const ExitStatus read = each_document({options.file}, output, visit);
   if (read != kExitPlanned) return read;
   if (svg.empty()) {
-    return fail(
-        fmt::format("{} has no document {}, it holds {}", options.file, options.index, seen));
+    return fail(fmt::format("{} has no document {}, it holds {}",
+                            options.file == "-" ? "stdin" : options.file, options.index, seen));
   }
   if (options.output != "-") {
     if (write_file(options.output, svg)) return drawn;
     return fail(fmt::format("cannot write {}: {}", options.output, std::strerror(errno)));
   }
   output.text() = std::move(svg);
-  output.flush();
-  if (output.error() == 0) return drawn;
-  return fail(fmt::format("cannot write: {}", std::strerror(output.error())));
+  return output.finish() ? drawn : kExitUnusable;
 }
 
 }  // namespace attnplan::tool

@@ -6,7 +6,7 @@
 
 #include "json/batch_document.h"
 #include "json/session.h"
-#include "tool/batch_loop.h"
+#include "tool/exit_status.h"
 
 namespace attnplan::tool {
 

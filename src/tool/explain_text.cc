@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tool/one_line.h"
+
 namespace attnplan::tool {
 namespace {
 
@@ -43,7 +45,8 @@ void append_refusals(const json::Outcome& outcome, std::string& out) {
       reasons += fmt::format("{}{}", reasons.empty() ? "" : ", ", attnplan_reason_name(reason));
     }
     out += fmt::format("  {} refused: {}\n",
-                       attnplan_planner_kernel_name(outcome.planner, refusal.kernel), reasons);
+                       one_line(attnplan_planner_kernel_name(outcome.planner, refusal.kernel)),
+                       reasons);
   }
 }
 
@@ -52,14 +55,14 @@ void append_refusals(const json::Outcome& outcome, std::string& out) {
 void append_outcome(const json::BatchDocument& batch, const json::Outcome& outcome,
                     std::string& out) {
   if (outcome.planned()) return append_plan(batch, outcome, out);
-  out += fmt::format("error {}: {}\n", outcome.code, outcome.message);
+  out += fmt::format("error {}: {}\n", outcome.code, one_line(outcome.message));
   append_refusals(outcome, out);
   append_requests(outcome, out);
 }
 
 void append_explanation(const json::BatchDocument& batch, const json::Outcome& outcome,
                         std::string& out) {
-  if (!batch.name().empty()) out += fmt::format("# {}\n", batch.name());
+  if (!batch.name().empty()) out += fmt::format("# {}\n", one_line(batch.name()));
   append_outcome(batch, outcome, out);
   out += '\n';
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "json/json_writer.h"
@@ -14,6 +12,7 @@
 #include "tool/kernel_views.h"
 #include "tool/kv_document.h"
 #include "tool/kv_text.h"
+#include "tool/one_line.h"
 
 namespace attnplan::tool {
 namespace {
@@ -51,22 +50,7 @@ void append_view(const json::BatchDocument& batch, const attnplan_kv_view& view,
   writer.begin_object();
   writer.member("name", std::string_view{batch.name()});
   writer.null_member("error");
-  writer.member("k_pages", view.k_pages);
-  writer.member("v_pages", view.v_pages);
-  writer.member("pages", view.pages);
-  writer.member("dropped_k_pages", view.dropped_k_pages);
-  writer.member("k_scale_pages", view.k_scale_pages);
-  writer.member("v_scale_pages", view.v_scale_pages);
-  writer.member("max_page_id", view.max_page_id);
-  writer.member("block_page_stride", view.block_page_stride);
-  writer.member("pages_per_block", view.pages_per_block);
-  writer.member("packed", view.packed != 0);
-  writer.member("label", attnplan_dtype_name(view.label));
-  writer.member("storage_dtype", attnplan_dtype_name(view.storage_dtype));
-  writer.member("view_dtype", attnplan_dtype_name(view.view_dtype));
-  writer.member("block_stride", view.block_stride);
-  writer.member("last_offset", view.last_offset);
-  writer.member("needs_64bit", view.needs_64bit != 0);
+  json::write_kv_view_members(view, writer);
   write_kernels(batch.config(), writer);
   writer.end_object();
   out += '\n';
@@ -75,16 +59,16 @@ void append_view(const json::BatchDocument& batch, const attnplan_kv_view& view,
 void append_sentences(const json::BatchDocument& batch, const attnplan_kv_view& view,
                       std::string& out) {
   const attnplan_config& config = batch.config();
-  if (!batch.name().empty()) out += fmt::format("# {}\n", batch.name());
+  if (!batch.name().empty()) out += fmt::format("# {}\n", one_line(batch.name()));
   for (const std::string& sentence : kv_sentences(*config.kv_cache, view, config.arch)) {
     out += fmt::format("{}\n", sentence);
   }
   for (const KernelView& kernel : kernel_views(config)) {
     if (kernel.page_size > 0) {
-      out += fmt::format("{} is handed pages of {} tokens, labelled {}.\n", kernel.name,
+      out += fmt::format("{} is handed pages of {} tokens, labelled {}.\n", one_line(kernel.name),
                          kernel.page_size, attnplan_dtype_name(kernel.label));
     } else {
-      out += fmt::format("{} cannot serve this cache: {}.\n", kernel.name,
+      out += fmt::format("{} cannot serve this cache: {}.\n", one_line(kernel.name),
                          fmt::join(reasons_of(kernel), ", "));
     }
   }
@@ -138,13 +122,7 @@ ExitStatus show_kv_views(const KvOptions& options) {
     status = std::max(status, answers.answer(document, source, output.text()));
     return true;
   };
-  status = std::max(status, each_document(options.files, output, visit));
-  output.flush();
-  if (output.error() != 0) {
-    fmt::print(stderr, "attnplan: cannot write: {}\n", std::strerror(output.error()));
-    return kExitUnusable;
-  }
-  return status;
+  return std::max(each_document(options.files, output, visit), status);
 }
 
 }  // namespace attnplan::tool

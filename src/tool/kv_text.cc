@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "json/vocabulary.h"
+#include "tool/one_line.h"
 
 namespace attnplan::tool {
 namespace {
@@ -94,7 +95,7 @@ std::string dtype_sentence(const attnplan_kv_cache& cache, const attnplan_kv_vie
                            const char* arch) {
   std::string text = fmt::format(
       "Cache dtype {} on {}: the allocator calls the elements {}, and their bytes are {}.",
-      word_of(json::kCacheDtypes, cache.cache_dtype), arch != nullptr ? arch : "gfx950",
+      word_of(json::kCacheDtypes, cache.cache_dtype), arch != nullptr ? one_line(arch) : "gfx950",
       attnplan_dtype_name(view.storage_dtype), attnplan_dtype_name(view.view_dtype));
   const bool typed = (cache.flags & ATTNPLAN_KV_TYPED) != 0;
   text += fmt::format(" A {} consumer is bound with the label {}.", typed ? "typed" : "raw",

@@ -9,10 +9,12 @@
 #include "tool/bench.h"
 #include "tool/demo_command.h"
 #include "tool/draw_command.h"
+#include "tool/hints.h"
 #include "tool/kv_command.h"
 #include "tool/plan_command.h"
 #include "tool/ragged_command.h"
 #include "tool/run_command.h"
+#include "tool/whole_number.h"
 
 namespace attnplan::tool {
 namespace {
@@ -32,7 +34,7 @@ Examples:
   attnplan ragged --markdown trace.jsonl       decode rows that each policy keeps on decode kernels
 
 Exit status: 0 every batch was planned (and ran right), 1 some batch gave an error, 2 some document
-was bad, a file could not be read, or the arguments are unusable.)";
+was bad, a file could not be read or holds none, or the arguments are unusable.)";
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;
@@ -56,7 +58,7 @@ void add_draw_options(CLI::App& command, DrawOptions& options) {
   command.add_option("-o,--output", options.output, "File for the SVG; - is standard output")
       ->capture_default_str();
   command.add_option("--index", options.index, "Which document of the file, from 0")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   add_backend_option(command, options.backend);
 }
 
@@ -68,7 +70,10 @@ void add_kv_options(CLI::App& command, KvOptions& options) {
 }
 
 void add_ragged_options(CLI::App& command, RaggedOptions& options) {
-  command.add_option("TRACE", options.files, "Traces: one batch document a line")->required();
+  command
+      .add_option("TRACE", options.files,
+                  "Batch documents, the steps of a trace; - is standard input")
+      ->required();
   command.add_flag("--markdown", options.markdown, "A Markdown table");
   add_backend_option(command, options.backend);
 }
@@ -134,7 +139,9 @@ int run_tool(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? kExitPlanned : kExitUnusable;
+    if (app.exit(problem) == 0) return kExitPlanned;
+    std::fputs(hints(app, argc, argv).c_str(), stderr);
+    return kExitUnusable;
   }
   if (plan_command->parsed()) return plan_batches(plan);
   if (run_command->parsed()) return run_batches(run);

@@ -1,8 +1,11 @@
 #include "tool/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string_view>
 
 namespace attnplan::tool {
@@ -29,6 +32,13 @@ void Output::flush() {
     }
   }
   text_.clear();
+}
+
+bool Output::finish() {
+  flush();
+  if (error_ == 0) return true;
+  fmt::print(stderr, "attnplan: cannot write: {}\n", std::strerror(error_));
+  return false;
 }
 
 }  // namespace attnplan::tool

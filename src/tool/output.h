@@ -11,6 +11,8 @@ class Output {
   std::string& text() { return text_; }
   void settle();
   void flush();
+  // Flushes; false, and said on standard error, where something could not be written.
+  bool finish();
 
   // True where nobody reads any more: stop, and say nothing about it.
   bool closed() const { return closed_; }

@@ -2,6 +2,7 @@
 
 #include "json/plan_document.h"
 #include "json/pretty.h"
+#include "tool/batch_loop.h"
 #include "tool/explain_text.h"
 
 namespace attnplan::tool {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tool/batch_loop.h"
+#include "tool/exit_status.h"
 
 namespace attnplan::tool {
 

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
-#include "tool/load_documents.h"
+#include "json/batch_document.h"
+#include "tool/each_document.h"
+#include "tool/one_line.h"
 #include "tool/ragged_report.h"
 
 namespace attnplan::tool {
@@ -37,58 +38,62 @@ void add_lines(const std::string& trace, const char* phase, const PhaseFigures& 
   }
 }
 
-void print_markdown(const std::vector<Line>& lines) {
+void append_markdown(const std::vector<Line>& lines, std::string& out) {
   for (size_t i = 0; i < lines.size(); ++i) {
-    fmt::print("| {} |\n", fmt::join(lines[i], " | "));
+    out += fmt::format("| {} |\n", fmt::join(lines[i], " | "));
     if (i > 0) continue;
     for (size_t column = 0; column < lines[i].size(); ++column) {
-      fmt::print("{}", column < kWords ? "|---" : "|---:");
+      out += column < kWords ? "|---" : "|---:";
     }
-    fmt::print("|\n");
+    out += "|\n";
   }
 }
 
-void print_aligned(const std::vector<Line>& lines) {
+void append_aligned(const std::vector<Line>& lines, std::string& out) {
   std::vector<size_t> widths(lines[0].size(), 0);
   for (const Line& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
   }
   for (const Line& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) {
-      if (i > 0) fmt::print("  ");
-      i < kWords ? fmt::print("{:<{}}", line[i], widths[i])
-                 : fmt::print("{:>{}}", line[i], widths[i]);
+      if (i > 0) out += "  ";
+      out += i < kWords ? fmt::format("{:<{}}", line[i], widths[i])
+                        : fmt::format("{:>{}}", line[i], widths[i]);
     }
-    fmt::print("\n");
+    out += '\n';
   }
 }
 
 // File name without folder and ending.
 std::string trace_name(const std::string& file) {
-  const size_t slash = file.find_last_of('/');
-  const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+  if (file == "-") return "stdin";
+  const std::string name = file.substr(file.find_last_of('/') + 1);
   return name.substr(0, name.find('.'));
 }
 
-// Kept apart, so that a trace that cannot be read does not take the others' figures away.
-bool add_trace(const std::string& file, const RaggedOptions& options, std::vector<Line>& lines,
-               ExitStatus* status) {
-  std::string problem;
-  const auto steps = load_documents(file, options.backend, &problem);
-  if (!steps) {
-    fmt::print(stderr, "attnplan: {}\n", problem);
-    *status = kExitUnusable;
+// A trace that cannot be read or planned has no lines, and does not take the others' away.
+ExitStatus add_trace(const std::string& file, const RaggedOptions& options,
+                     std::vector<Line>& lines) {
+  RaggedReporter reporter;
+  ExitStatus status = kExitPlanned;
+  const auto visit = [&](const Document& document, const json::Source& source) {
+    json::BatchDocument step;
+    const auto bad = json::parse_batch(document.text, source, options.backend, step);
+    if (!bad && reporter.add(step)) return true;
+    fmt::print(stderr, "attnplan: {}\n", one_line(bad ? bad->message : reporter.report().problem));
+    status = bad ? kExitUnusable : kExitRefused;
     return false;
+  };
+  const std::string unusable = read_documents(
+      file, [] {}, visit);
+  if (!unusable.empty()) {
+    fmt::print(stderr, "attnplan: {}\n", unusable);
+    status = kExitUnusable;
   }
-  const TraceReport report = report_ragged(*steps);
-  if (!report.problem.empty()) {
-    fmt::print(stderr, "attnplan: {}: {}\n", file, report.problem);
-    *status = std::max(*status, kExitRefused);
-    return false;
-  }
-  add_lines(trace_name(file), "verify", report.verify, lines);
-  add_lines(trace_name(file), "draft", report.draft, lines);
-  return true;
+  if (status != kExitPlanned) return status;
+  add_lines(trace_name(file), "verify", reporter.report().verify, lines);
+  add_lines(trace_name(file), "draft", reporter.report().draft, lines);
+  return status;
 }
 
 }  // namespace
@@ -97,11 +102,14 @@ ExitStatus show_ragged(const RaggedOptions& options) {
   std::vector<Line> lines = {{"trace", "steps", "order", "policy", "decode rows kept",
                               "decode segments", "most", "all segments", "most"}};
   ExitStatus status = kExitPlanned;
-  bool any = false;
-  for (const std::string& file : options.files) any |= add_trace(file, options, lines, &status);
-  if (any) options.markdown ? print_markdown(lines) : print_aligned(lines);
-  std::fflush(stdout);
-  return status;
+  for (const std::string& file : options.files) {
+    status = std::max(status, add_trace(file, options, lines));
+  }
+  Output output;
+  if (lines.size() > 1) {
+    options.markdown ? append_markdown(lines, output.text()) : append_aligned(lines, output.text());
+  }
+  return output.finish() ? status : kExitUnusable;
 }
 
 }  // namespace attnplan::tool

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "tool/batch_loop.h"
+#include "tool/exit_status.h"
 
 namespace attnplan::tool {
 
 struct RaggedOptions {
-  std::vector<std::string> files;  // traces, one step a line
+  std::vector<std::string> files;  // traces; "-" is standard input
   std::string backend = "aiter_mha";
   bool markdown = false;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace attnplan::tool {
 namespace {
@@ -61,9 +62,21 @@ class Planners {
   bool ready_ = false;
 };
 
-class Reporter {
+// Values that only a document can spell: what is wrong with one, or nothing.
+std::string fault_of(const json::BatchDocument& step) {
+  for (const auto* fault : {&step.cache_fault(), &step.request_fault(), &step.scalar_fault()}) {
+    if (*fault) return (*fault)->message;
+  }
+  return {};
+}
+
+}  // namespace
+
+class RaggedReporter::Counter {
  public:
   bool add(const json::BatchDocument& step, TraceReport& report) {
+    report.problem = fault_of(step);
+    if (!report.problem.empty()) return false;
     attnplan_error error = ATTNPLAN_ERROR_INIT;
     if (!planners_.fit(step, &error)) return fail(step, error, report);
     const bool draft = step.step().phase == ATTNPLAN_PHASE_DRAFT;
@@ -84,7 +97,9 @@ class Reporter {
  private:
   static bool fail(const json::BatchDocument& step, const attnplan_error& error,
                    TraceReport& report) {
-    report.problem = fmt::format("{}: {}", step.name(), error.message);
+    const std::string& name = step.name();
+    report.problem =
+        fmt::format("{}{}{}{}", step.origin(), name, name.empty() ? "" : ": ", error.message);
     return false;
   }
 
@@ -137,15 +152,9 @@ class Reporter {
   std::vector<PlanLine> plan_ = std::vector<PlanLine>(256);
 };
 
-}  // namespace
+RaggedReporter::RaggedReporter() : counter_(std::make_unique<Counter>()) {}
+RaggedReporter::~RaggedReporter() = default;
 
-TraceReport report_ragged(const std::vector<json::BatchDocument>& steps) {
-  TraceReport report;
-  Reporter reporter;
-  for (const json::BatchDocument& step : steps) {
-    if (!reporter.add(step, report)) break;
-  }
-  return report;
-}
+bool RaggedReporter::add(const json::BatchDocument& step) { return counter_->add(step, report_); }
 
 }  // namespace attnplan::tool

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "json/batch_document.h"
 
@@ -38,6 +38,22 @@ struct TraceReport {
   std::string problem;  // of the first step that cannot be planned; empty: there is none
 };
 
-TraceReport report_ragged(const std::vector<json::BatchDocument>& steps);
+// Counts the steps of one trace, one after the other.
+class RaggedReporter {
+ public:
+  RaggedReporter();
+  ~RaggedReporter();
+  RaggedReporter(const RaggedReporter&) = delete;
+  RaggedReporter& operator=(const RaggedReporter&) = delete;
+
+  // False where the step cannot be planned: report().problem says why.
+  bool add(const json::BatchDocument& step);
+  const TraceReport& report() const { return report_; }
+
+ private:
+  class Counter;
+  std::unique_ptr<Counter> counter_;
+  TraceReport report_;
+};
 
 }  // namespace attnplan::tool

@@ -4,8 +4,10 @@
 
 #include "json/json_writer.h"
 #include "json/plan_document.h"
+#include "tool/batch_loop.h"
 #include "tool/explain_text.h"
 #include "tool/verdict.h"
+#include "tool/whole_number.h"
 
 namespace attnplan::tool {
 namespace {
@@ -47,10 +49,11 @@ void add_run_options(CLI::App& command, RunCommandOptions& options) {
   cpu::RunOptions& execution = options.execution;
   command.add_flag("--explain", options.explain, "Text for a person instead of JSON");
   command.add_option("--seed", execution.seed, "Of the generated Q, K and V")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number());
   command.add_flag("--quick", options.quick, "Few heads, short contexts, a sample of the rows");
   const auto cap = [&command](const char* name, auto& target, const char* what) {
-    command.add_option(name, target, what)->check(CLI::NonNegativeNumber);
+    command.add_option(name, target, what)->check(whole_number());
   };
   cap("--max-seq-len", execution.max_seq_len, "Shorten contexts to so many tokens; 0: do not");
   cap("--max-kv-heads", execution.max_kv_heads, "Execute so many KV heads; 0: all");

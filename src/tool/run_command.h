@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cpu/run.h"
-#include "tool/batch_loop.h"
+#include "tool/exit_status.h"
 
 namespace CLI {
 class App;

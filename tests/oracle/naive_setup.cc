@@ -41,6 +41,7 @@ MaybeError check_scalars(const attnplan_config& config, const NaiveSetup& setup)
                         int64_t{config.sliding_window}, int64_t{config.num_workers}}) {
     if (count < 0) return out_of_range(count, 0);
   }
+  if (config.num_workers > 65536) return out_of_range(config.num_workers, 65536);
   if (setup.num_q_heads % setup.num_kv_heads != 0) {
     return out_of_range(setup.num_q_heads, setup.num_kv_heads);
   }

@@ -33,7 +33,6 @@ TEST(Plan, ExitStatusIsThatOfTheWorstDocument) {
   EXPECT_EQ(run_tool({"plan", "-"}, kBad).status, 2);
   EXPECT_EQ(run_tool({"plan", "-"}, kGood + kRefused + kGood).status, 1);
   EXPECT_EQ(run_tool({"plan", "-"}, kBad + kRefused + kGood).status, 2);
-  EXPECT_EQ(run_tool({"plan", "-"}, "").status, 0);
 }
 
 TEST(Plan, EveryDocumentIsAnsweredInOrderOneLineEach) {
@@ -59,6 +58,38 @@ TEST(Plan, AFileThatCannotBeReadDoesNotStopTheOthers) {
   EXPECT_EQ(result.err,
             "attnplan: cannot read /nowhere/x.jsonl: No such file or directory\n"
             "attnplan: cannot read " ATTNPLAN_TEST_DATA ": Is a directory\n");
+}
+
+// An input that was lost on its way is no success.
+TEST(Plan, AFileWithoutDocumentsIsUnusable) {
+  const TemporaryFile empty("empty.json", "");
+  const TemporaryFile blank("blank.jsonl", "\n \r\n\n");
+  const TemporaryFile mark("mark.json", "\xEF\xBB\xBF\n");
+  for (const std::string command : {"plan", "run", "kv", "draw", "ragged"}) {
+    for (const TemporaryFile* file : {&empty, &blank, &mark}) {
+      const ToolResult result = run_tool({command, file->path()});
+      EXPECT_EQ(result.status, 2) << command;
+      EXPECT_EQ(result.out, "") << command;
+      EXPECT_EQ(result.err, "attnplan: " + file->path() + " holds no document\n") << command;
+    }
+    const ToolResult result = run_tool({command, "-"}, "");
+    EXPECT_EQ(result.status, 2) << command;
+    EXPECT_EQ(result.err, "attnplan: stdin holds no document\n") << command;
+  }
+  const TemporaryFile good("good.json", kGood);
+  const ToolResult mixed = run_tool({"plan", good.path(), empty.path(), good.path()});
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_EQ(names_of(mixed.out), (Names{"good", "good"}));
+}
+
+// Whatever the ending of the file, and from standard input.
+TEST(Plan, AByteOrderMarkIsNoPartOfADocument) {
+  const std::string marked = "\xEF\xBB\xBF" + kGood + "\n";
+  const std::string plain = run_tool({"plan", "-"}, kGood).out;
+  const TemporaryFile lines("marked.jsonl", marked), value("marked.json", marked);
+  EXPECT_EQ(run_tool({"plan", "-"}, marked).out, plain);
+  EXPECT_EQ(run_tool({"plan", lines.path()}).out, plain);
+  EXPECT_EQ(run_tool({"plan", value.path()}).out, plain);
 }
 
 TEST(Plan, BackendIsForDocumentsThatNameNone) {
@@ -143,14 +174,40 @@ TEST(Plan, ErrorsCarryTheReasonsInProfileOrder) {
   EXPECT_EQ(error.at("requests"), (std::vector<int>{0, 1}));
 }
 
-// What the library refuses as an argument is the document's fault here, and says where it stands.
+// What the library refuses as an argument is the document's fault here, and the message says where.
 TEST(Plan, ContradictoryOptionsAreABadDocument) {
-  const ToolResult result = run_tool({"plan", "-"}, kGood + "\n  " + R"({"backend": "unified",
-      "query_lens": [1], "seq_lens": [5], "options": {"sections": ["local"]}})");
-  EXPECT_EQ(result.status, 2);
-  const auto error = nlohmann::json::parse(lines_of(result.out).at(1)).at("error");
-  EXPECT_EQ(error.at("code"), "BAD_DOCUMENT");
-  EXPECT_EQ(error.at("message"), "stdin:2:3: section local needs local_attention_chunk");
+  struct Case {
+    std::string members;
+    const char* value;  // where the message points
+    const char* message;
+  };
+  const std::string cache = R"("kv_cache": {"num_blocks": 9, "block_size": 16}, )";
+  const Case cases[] = {
+      {R"("options": {"sections": ["seq_lens", "local"]})", R"("local")",
+       R"("options.sections[1]": local needs "local_attention_chunk")"},
+      {R"("local_attention_chunk": 0, "options": {"sections": ["local"]})", R"("local")",
+       R"("options.sections[0]": local needs "local_attention_chunk")"},
+      {R"("options": {"sections": ["page_table"]})", R"("page_table")",
+       R"("options.sections[0]": page_table needs "kv_cache")"},
+      {R"("options": {"sections": ["launch"], "layout": "fixed"})", R"("fixed")",
+       R"("options.layout": a fixed layout needs max_num_seqs)"},
+      {R"("limits": {"max_num_seqs": 1}, "options": {"layout": "fixed"})", R"("fixed")",
+       R"("options.layout": a fixed layout needs max_num_batched_tokens)"},
+      {cache + R"("options": {"sections": ["page_table"]})", "[",
+       R"("options.sections": page sections need the ids of a block table)"},
+      {cache + R"("options": {"sections": ["slots"]})", "[",
+       R"("options.sections": section slots needs a slot_mapping or the ids of a block table)"},
+  };
+  for (const Case& c : cases) {
+    const ToolResult result = run_tool(
+        {"plan", "-"},
+        "{\"backend\": \"unified\", \"query_lens\": [1], \"seq_lens\": [5],\n" + c.members + "}");
+    EXPECT_EQ(result.status, 2);
+    const auto error = nlohmann::json::parse(lines_of(result.out).at(0)).at("error");
+    EXPECT_EQ(error.at("code"), "BAD_DOCUMENT");
+    const std::string column = std::to_string(c.members.find(c.value) + 1);
+    EXPECT_EQ(error.at("message"), "stdin:2:" + column + ": " + c.message) << c.members;
+  }
 }
 
 TEST(Plan, AClosedPipeEndsItQuietly) {
@@ -169,13 +226,33 @@ TEST(Arguments, UnusableOnesExitWithTwo) {
                                                      {"run", "--seed", "x", "-"},
                                                      {"demo"},
                                                      {"demo", "--data", "/nowhere"},
-                                                     {"run", "--max-rows", "-1", "-"}};
+                                                     {"run", "--max-rows", "-1", "-"},
+                                                     {"run", "--seed", "-1", "-"},
+                                                     {"run", "--seed", "18446744073709551616", "-"},
+                                                     {"draw", "--index", "-1", "-"},
+                                                     {"draw", "--index", "1.5", "-"}};
   for (const auto& arguments : all) {
     const ToolResult result = run_tool(arguments);
     EXPECT_EQ(result.status, 2) << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(result.out, "");
     EXPECT_NE(result.err, "");
+    EXPECT_LT(result.err.size(), 300u) << result.err;
   }
+}
+
+TEST(Arguments, SlipsGetASuggestion) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> all = {
+      {{"paln", "-"}, "no command \"paln\", did you mean \"plan\"?\n"},
+      {{"frobnicate"}, "no command \"frobnicate\", there are plan, run, "},
+      {{"plan", "--explian", "-"}, "did you mean \"--explain\"?\n"},
+      {{"ragged", "--backnd=unified", "-"}, "did you mean \"--backend\"?\n"},
+      {{"--verison"}, "did you mean \"--version\"?\n"}};
+  for (const auto& [arguments, hint] : all) {
+    const ToolResult result = run_tool(arguments);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_NE(result.err.find(hint), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(run_tool({"plan", "--frobnicate", "-"}).err.find("did you mean"), std::string::npos);
 }
 
 TEST(Arguments, HelpShowsExamples) {

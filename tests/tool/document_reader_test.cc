@@ -89,8 +89,24 @@ TEST(DocumentReader, AStreamGoesOnBehindABrokenDocument) {
   EXPECT_EQ(read_documents("{\"a\": 1", kStream), (Pieces{{"{\"a\": 1", 1, 1}}));
 }
 
+// At the start of a file, and inside where files were put together.
+TEST(DocumentReader, ByteOrderMarksAreNoText) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const DocumentReader::Form form : {kLines, kStream}) {
+    EXPECT_EQ(read_documents(mark + "{\"a\":1}\n" + mark + "{\"b\":1}", form),
+              (Pieces{{"{\"a\":1}", 1, 4}, {"{\"b\":1}", 2, 4}}));
+    EXPECT_EQ(read_documents(mark + "\n" + mark + "\n\n{}", form), (Pieces{{"{}", 4, 1}}));
+    EXPECT_EQ(read_documents(mark, form), Pieces{});
+  }
+  EXPECT_EQ(read_documents("\xEF\xBB", kLines), (Pieces{{"\xEF\xBB", 1, 1}}));
+  EXPECT_EQ(read_documents("\xEF\xBB", kStream), (Pieces{{"\xEF", 1, 1}}));
+  EXPECT_EQ(read_documents(mark + "{}\n" + mark + " {}" + mark + "[]", kStream),
+            (Pieces{{"{}", 1, 4}, {"{}", 2, 5}, {"[]", 2, 10}}));
+}
+
 TEST(DocumentReader, ReadsMayEndAnywhere) {
   const std::string inputs[] = {
+      "\xEF\xBB\xBF{\"a\":1}\n\xEF\xBB\xBF\n \xEF\xBB\xBF{\"b\":1}\n\xEF\xBB",
       "{\n \"a\": [1,\n 2]\n}\n{\"b\": \"}\\\"{\"} {}\n\n  {\"c\": 1}",
       "{\"a\": [1,\n{\"b\": 1}\n{\"c\": 1}\n",
       "{\n  \"a\": oops!,\n  \"b\": {\n    \"c\": 1\n  }\n}\n{\"d\": 1}\n",

@@ -75,6 +75,125 @@ TEST(Explain, ErrorsListTheKernelsThatWereTried) {
       "\n");
 }
 
+constexpr const char* kGraphBatch = R"({"backend": "aiter_mha", "decode_threshold": 4, )";
+
+struct GraphLines {
+  const char* batch;  // behind kGraphBatch
+  const char* lines;  // the end of the explanation
+};
+
+// What an engine replays, or why it cannot.
+TEST(Explain, GraphsSayWhatTheyTakeOrWhyNot) {
+  const GraphLines all[] = {
+      {R"("query_lens": [4, 4, 4], "seq_lens": [9, 9, 9], "graph": {"full": [8, 20]}})",
+       "graph: full, 20 rows, 5 requests of width 4; padding: 8 rows, 2 requests\n"},
+      {R"("query_lens": [4, 4], "seq_lens": [9, 9], "graph": {"full": [8]}})",
+       "graph: full, 8 rows, 2 requests of width 4; no padding\n"},
+      {R"("query_lens": [4, 1], "seq_lens": [9, 9], "graph": {"full": [8], "piecewise": [6]}})",
+       "graph: piecewise, 6 rows; padding: 1 row\n"
+       "       no full graph: gather_varlen_merge is never captured whole\n"},
+      {R"("query_lens": [4, 4], "seq_lens": [9, 9],
+          "graph": {"full": [8], "piecewise": [8], "allow": "piecewise"}})",
+       "graph: piecewise, 8 rows; no padding\n"
+       "       no full graph: the step allows piecewise at most\n"},
+      {R"("query_lens": [4], "seq_lens": [9], "graph": {"full": [8], "allow": "none"}})",
+       "graph: none\n       no graph: the step allows none\n"},
+      {R"("query_lens": [1, 1], "seq_lens": [9, 9], "graph": {"full": [8], "piecewise": [1]}})",
+       "graph: none\n"
+       "       no full graph: the batch has width 1, the graphs have 4\n"
+       "       no piecewise graph: the largest has 1 row, 2 needed\n"},
+      {R"("query_lens": [4, 4, 1, 1], "seq_lens": [9, 9, 9, 9], "graph": {"full": [16]},
+          "options": {"ragged": "split_runs"}})",
+       "graph: none\n"
+       "       no full graph: pa_decode_gluon is captured alone, the plan has 2 segments\n"
+       "       no piecewise graph: there is no piecewise size\n"},
+      {R"("query_lens": [4, 4, 4], "seq_lens": [9, 9, 9], "graph": {"full": [8]}})",
+       "graph: none\n"
+       "       no full graph: the largest of width 4 has 8 rows, 12 needed\n"
+       "       no piecewise graph: there is no piecewise size\n"},
+      {R"("query_lens": [4], "seq_lens": [9], "num_tokens_padded": 12, "graph": {"full": [8, 12]}})",
+       "graph: full, 12 rows, 3 requests of width 4; padding: 8 rows, 2 requests\n"},
+      {R"("query_lens": [4], "seq_lens": [9], "graph": {"full": [8]}, "limits": {"max_num_seqs": 1}})",
+       "graph: none\n"
+       "       no full graph: no size of width 4 is within the limits\n"
+       "       no piecewise graph: there is no piecewise size\n"},
+      {R"("query_lens": [4], "seq_lens": [9], "graph": {}})",
+       "graph: none\n"
+       "       no full graph: there is no full size\n"
+       "       no piecewise graph: there is no piecewise size\n"},
+  };
+  for (const GraphLines& g : all) {
+    const std::string text = explanation(std::string(kGraphBatch) + g.batch);
+    EXPECT_TRUE(text.ends_with(std::string("\n") + g.lines + "\n")) << text << g.lines;
+  }
+  EXPECT_EQ(explanation(std::string(kGraphBatch) + R"("query_lens": [4], "seq_lens": [9]})")
+                .find("graph"),
+            std::string::npos);
+}
+
+TEST(Explain, PadsThatAreLaunchedSaySo) {
+  const std::string text = explanation(R"({"backend": {"name": "own", "kernels": [
+      {"name": "d", "route": "decode", "uniform": true, "pads": "full_width"}]},
+      "decode_threshold": 4, "query_lens": [4], "seq_lens": [9], "graph": {"full": [16]}})");
+  EXPECT_NE(text.find("; padding: 12 rows, 3 requests of 4 rows and 1 token each\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Explain, AnIdleStepSaysWhatToLaunch) {
+  const std::string idle = std::string(kGraphBatch) + R"("phase": "idle", "query_lens": [],
+      "seq_lens": [])";
+  EXPECT_EQ(explanation(idle + "}"),
+            "0 requests, 0 rows; decode threshold 4; phase idle\n"
+            "no live request: nothing to launch\n"
+            "\n");
+  EXPECT_EQ(explanation(idle + R"(, "num_tokens_padded": 24, "graph": {"full": [8, 24]}})"),
+            "0 requests, 0 rows; decode threshold 4; phase idle\n"
+            "no live request: the graph runs with nothing but padding\n"
+            "graph: full, 24 rows, 6 requests of width 4; padding: 24 rows, 6 requests\n"
+            "\n");
+  EXPECT_EQ(explanation(idle + R"(, "num_tokens_padded": 32, "graph": {"full": [8, 24]}})"),
+            "0 requests, 0 rows; decode threshold 4; phase idle\n"
+            "no live request: nothing to launch\n"
+            "graph: none\n"
+            "       no full graph: the largest of width 4 has 24 rows, 32 needed\n"
+            "       no piecewise graph: there is no piecewise size\n"
+            "\n");
+  EXPECT_EQ(explanation(idle + R"(, "graph": {"full": [8]}})"),
+            "0 requests, 0 rows; decode threshold 4; phase idle\n"
+            "no live request: nothing to launch\n"
+            "graph: none\n"
+            "       no graph: no rows, and num_tokens_padded names none\n"
+            "\n");
+}
+
+TEST(Explain, AutoSaysWhatTheOthersWouldHaveCost) {
+  const std::string text = explanation(std::string(kGraphBatch) + R"("query_lens": [4, 4, 1],
+      "seq_lens": [1000, 1000, 1000], "options": {"ragged": "auto"}})");
+  // A launch is 4000 ns, a token 0.128 ns on the decode kernel and 0.32 ns on the other.
+  EXPECT_NE(text.find("chosen by cost: demote 4960 ns, uniform_prefix 8576 ns, split_runs "),
+            std::string::npos)
+      << text;
+}
+
+// Names come from a document: they neither break a line nor drive the terminal.
+TEST(Explain, ControlCharactersStayInTheirLine) {
+  const std::string text = explanation(
+      R"({"name": "two\nlines \u001b[31m\u0085", "backend": {"name": "c", "kernels": [
+          {"name": "a\nb\u001b", "route": "decode", "archs": ["x\ny"]},
+          {"name": "c\td", "route": "extend"}]}, "query_lens": [1], "seq_lens": [9]})");
+  EXPECT_EQ(text,
+            "# two\\nlines \\u001b[31m\\u0085\n"
+            "1 request, 1 row; decode threshold 1\n"
+            "no decode kernel takes request 0 as a whole: policy demote keeps none as decodes\n"
+            "route   kernel  requests  rows   width  max query  max seq\n"
+            "extend  c?d     0 (1)     0 (1)      1          1        9\n"
+            "        a?b? refused: ARCH_UNSUPPORTED, the device is gfx950, admitted: x?y\n"
+            "\n");
+  const std::string bad = explanation("{\"a\\nb\": 1}");
+  EXPECT_EQ(bad, "error BAD_DOCUMENT: t.json:1:2: \"a\\nb\": unknown key\n\n");
+}
+
 // One reason, the contract and batch that give it, and the sentence that says what was in the way.
 struct Witness {
   const char* reason;

@@ -74,6 +74,21 @@ TEST(Ragged, BackendIsForTracesThatNameNone) {
   EXPECT_EQ(kept("unified"), "0.0%");  // it has no decode kernel
 }
 
+// The documents that every other command takes: over several lines, and from standard input.
+TEST(Ragged, ReadsWhatTheOthersRead) {
+  const std::string first = R"({"query_lens": [1, 1], "seq_lens": [5, 5]})";
+  const std::string second = "{\n  \"query_lens\": [1],\n  \"seq_lens\": [7]\n}\n";
+  const TemporaryFile lines("t.jsonl", first + "\n" + R"({"query_lens": [1], "seq_lens": [7]})");
+  const TemporaryFile values("t.json", first + second);
+  const ToolResult expected = run_tool({"ragged", lines.path()});
+  EXPECT_EQ(expected.status, 0);
+  EXPECT_NE(expected.out.find("2 verify"), std::string::npos) << expected.out;
+  EXPECT_EQ(run_tool({"ragged", values.path()}).out, expected.out);
+  const ToolResult piped = run_tool({"ragged", "--markdown", "-"}, first + second);
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_NE(piped.out.find("| stdin | 2 verify |"), std::string::npos) << piped.out;
+}
+
 TEST(Ragged, PlainTableHasTheSameFigures) {
   const std::string trace = kData + "/traces/code_plain.jsonl";
   const std::string markdown = run_tool({"ragged", "--markdown", trace}).out;
@@ -85,6 +100,14 @@ TEST(Ragged, PlainTableHasTheSameFigures) {
 TEST(Ragged, Errors) {
   const TemporaryFile refused("r.jsonl", R"({"name": "r", "query_lens": [4], "seq_lens": [3]})");
   EXPECT_EQ(run_tool({"ragged", refused.path()}).status, 1);
+  EXPECT_EQ(run_tool({"ragged", refused.path()}).err,
+            "attnplan: " + refused.path() +
+                ":1:1: r: request 0 has seq_len 3, shorter than its 4 query rows\n");
+  // What the C structs would take for "default".
+  const ToolResult zero =
+      run_tool({"ragged", "-"}, R"({"decode_threshold": 0, "query_lens": [1], "seq_lens": [3]})");
+  EXPECT_EQ(zero.status, 1);
+  EXPECT_EQ(zero.err, "attnplan: stdin:1:22: \"decode_threshold\" is 0, it must be at least 1\n");
   const TemporaryFile bad("b.jsonl", "{\n");
   EXPECT_EQ(run_tool({"ragged", bad.path()}).status, 2);
   const ToolResult missing = run_tool({"ragged", "/nowhere/x.jsonl"});

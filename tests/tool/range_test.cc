@@ -82,6 +82,16 @@ TEST(Range, NegativeCountsAreRefused) {
   });
 }
 
+TEST(Range, WorkersHaveAnUpperBound) {
+  const std::string work = R"("options": {"work": "stream_k"}, )" + kBatch;
+  expect_all({
+      {R"("device": {"num_workers": 65536}, )" + work, "", 0, 0, 0},
+      {R"("device": {"num_workers": 65537}, )" + work, "VALUE_OUT_OF_RANGE", -1, 65537, 65536},
+      {R"("device": {"num_workers": 100000000}, )" + work, "VALUE_OUT_OF_RANGE", -1, 100000000,
+       65536},
+  });
+}
+
 TEST(Range, BeyondInt32) {
   expect_all({
       {R"("query_lens": [3, 3000000000], "seq_lens": [5, 5])", "VALUE_OUT_OF_RANGE", 1, 3000000000,
