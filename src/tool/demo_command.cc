@@ -11,6 +11,7 @@
 #include "tool/demo_trace.h"
 #include "tool/explain_text.h"
 #include "tool/load_documents.h"
+#include "tool/output.h"
 #include "tool/verdict.h"
 
 namespace attnplan::tool {
@@ -37,29 +38,27 @@ cpu::RunOptions scenario_options() {
   return options;
 }
 
-bool show_scenario(const Scenario& scenario, const std::vector<json::BatchDocument>& cases,
-                   json::Session& session) {
+bool append_scenario(const Scenario& scenario, const std::vector<json::BatchDocument>& cases,
+                     json::Session& session, std::string& out) {
   const auto found =
       std::find_if(cases.begin(), cases.end(),
                    [&](const json::BatchDocument& batch) { return batch.name() == scenario.name; });
   if (found == cases.end()) {
-    fmt::print("{} no case is called \"{}\"\n\n", scenario.label, scenario.name);
+    out += fmt::format("{} no case is called \"{}\"\n\n", scenario.label, scenario.name);
     return false;
   }
   const json::Outcome outcome = session.plan(*found);
-  std::string text =
-      fmt::format("{} {}\nprofile {}\n", scenario.label, found->name(), found->config().profile);
-  append_outcome(*found, outcome, text);
+  out += fmt::format("{} {}\nprofile {}\n", scenario.label, found->name(), found->config().profile);
+  append_outcome(*found, outcome, out);
   bool good = outcome.planned();
   if (good) {
     const cpu::RunReport report =
         cpu::run(found->config(), found->step(), &found->group(), outcome.plan.data(),
                  outcome.plan.size(), scenario_options());
-    text += verdict(report) + "\n";
+    out += verdict(report) + "\n";
     good = report.ok;
   }
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  out += '\n';
   return good;
 }
 
@@ -78,10 +77,14 @@ ExitStatus run_demo(const DemoOptions& options) {
       load_documents(options.data + "/traces/conversation_eagle3.jsonl", kTraceProfile, &problem);
   if (!steps) return unusable(problem);
   json::Session session;
+  Output output;
   bool good = true;
-  for (const Scenario& scenario : kScenarios) good &= show_scenario(scenario, *cases, session);
-  good &= show_trace("(e) conversation trace with three-token drafts", *steps);
-  std::fflush(stdout);
+  for (const Scenario& scenario : kScenarios) {
+    good &= append_scenario(scenario, *cases, session, output.text());
+    output.flush();
+  }
+  good &= append_trace("(e) conversation trace with three-token drafts", *steps, output.text());
+  if (!output.finish()) return kExitUnusable;
   return good ? kExitPlanned : kExitRefused;
 }
 

@@ -142,11 +142,11 @@ double share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void print_routes(const std::array<RouteCounts, 2>& counts) {
-  fmt::print("{:9}{:>28}{:>28}\n", "", fmt::format("{} verify steps", counts[0].steps),
-             fmt::format("{} draft steps", counts[1].steps));
-  fmt::print("{:9}{:>8}{:>10}{:>10}{:>8}{:>10}{:>10}\n", "route", "steps", "rows", "of rows",
-             "steps", "rows", "of rows");
+void append_routes(const std::array<RouteCounts, 2>& counts, std::string& out) {
+  out += fmt::format("{:9}{:>28}{:>28}\n", "", fmt::format("{} verify steps", counts[0].steps),
+                     fmt::format("{} draft steps", counts[1].steps));
+  out += fmt::format("{:9}{:>8}{:>10}{:>10}{:>8}{:>10}{:>10}\n", "route", "steps", "rows",
+                     "of rows", "steps", "rows", "of rows");
   for (const attnplan_route route :
        {ATTNPLAN_ROUTE_DECODE, ATTNPLAN_ROUTE_EXTEND, ATTNPLAN_ROUTE_PREFILL}) {
     const auto r = static_cast<size_t>(route);
@@ -155,42 +155,45 @@ void print_routes(const std::array<RouteCounts, 2>& counts) {
       line += fmt::format("{:>8}{:>10}{:>9.1f}%", c.steps_of[r], c.rows_of[r],
                           share(c.rows_of[r], c.rows));
     }
-    fmt::print("{}\n", line);
+    out += fmt::format("{}\n", line);
   }
-  fmt::print(
+  out += fmt::format(
       "of the rows of decodes, {:.1f}% of verify steps' and {:.1f}% of draft steps' stay on a"
       " decode kernel\n",
       share(counts[0].rows_of[ATTNPLAN_ROUTE_DECODE], counts[0].decode_class_rows),
       share(counts[1].rows_of[ATTNPLAN_ROUTE_DECODE], counts[1].decode_class_rows));
 }
 
-void print_reasons(const TraceFigures& figures) {
+void append_reasons(const TraceFigures& figures, std::string& out) {
   if (figures.reasons.empty()) return;
-  fmt::print("\nin {} steps no decode kernel took all decodes, because of\n",
-             figures.demoted_steps);
+  out += fmt::format("\nin {} steps no decode kernel took all decodes, because of\n",
+                     figures.demoted_steps);
   for (const auto& [reason, steps] : figures.reasons) {
-    fmt::print("  {:<42}{:>5} steps\n", reason, steps);
+    out += fmt::format("  {:<42}{:>5} steps\n", reason, steps);
   }
 }
 
 }  // namespace
 
-bool show_trace(const std::string& title, const std::vector<json::BatchDocument>& steps) {
-  fmt::print("{}\nprofile {}, {} steps\n", title, steps.front().config().profile, steps.size());
+bool append_trace(const std::string& title, const std::vector<json::BatchDocument>& steps,
+                  std::string& out) {
+  out += fmt::format("{}\nprofile {}, {} steps\n", title, steps.front().config().profile,
+                     steps.size());
   TraceFigures figures;
   plan_and_execute(steps, figures);
   const double plan_ns = time_plans(steps);
-  print_routes(figures.counts);
-  print_reasons(figures);
+  append_routes(figures.counts, out);
+  append_reasons(figures, out);
   const double mean_requests =
       static_cast<double>(figures.requests) / static_cast<double>(steps.size());
-  fmt::print("\nplanned in {:.0f} ns a step of {:.0f} requests on average ({:.1f} ns a request)\n",
-             plan_ns, mean_requests, plan_ns / mean_requests);
-  fmt::print(
+  out += fmt::format(
+      "\nplanned in {:.0f} ns a step of {:.0f} requests on average ({:.1f} ns a request)\n",
+      plan_ns, mean_requests, plan_ns / mean_requests);
+  out += fmt::format(
       "executed {} sampled steps, {} rows compared: largest error {:.1e}, of log-sum-exp"
       " {:.1e}\n",
       figures.executed_steps, figures.executed_rows, figures.max_error, figures.max_lse_error);
-  if (!figures.problem.empty()) fmt::print("WRONG: {}\n", figures.problem);
+  if (!figures.problem.empty()) out += fmt::format("WRONG: {}\n", figures.problem);
   return figures.good;
 }
 

@@ -9,7 +9,8 @@
 
 namespace attnplan::tool {
 
-// Prints the tables; false where a step could not be planned or a sampled execution was wrong.
-bool show_trace(const std::string& title, const std::vector<json::BatchDocument>& steps);
+// Appends the tables; false where a step could not be planned or a sampled execution was wrong.
+bool append_trace(const std::string& title, const std::vector<json::BatchDocument>& steps,
+                  std::string& out);
 
 }  // namespace attnplan::tool

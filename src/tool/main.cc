@@ -1,7 +1,9 @@
 // The attnplan command. It reaches the planner through the C ABI of libattnplan.so alone.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "attnplan.h"
@@ -152,13 +154,20 @@ int run_tool(int argc, char** argv) {
   return bench(bench_options);
 }
 
+// What commands printed by way of stdio; Output says the same of itself.
+int finish_stdout(int status) {
+  if (std::fflush(stdout) == 0 || errno == EPIPE) return status;
+  std::fprintf(stderr, "attnplan: cannot write: %s\n", std::strerror(errno));
+  return kExitUnusable;
+}
+
 }  // namespace
 }  // namespace attnplan::tool
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends the output, not the tool
   try {
-    return attnplan::tool::run_tool(argc, argv);
+    return attnplan::tool::finish_stdout(attnplan::tool::run_tool(argc, argv));
   } catch (const std::exception& problem) {  // out of memory, for one
     std::fprintf(stderr, "attnplan: %s\n", problem.what());
     return attnplan::tool::kExitUnusable;

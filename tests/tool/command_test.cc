@@ -16,6 +16,7 @@ const std::string kGood =
 const std::string kRefused =
     R"({"name": "refused", "backend": "aiter_mha", "query_lens": [4], "seq_lens": [3]})";
 const std::string kBad = R"({"name": "bad", "backend": "aiter_mha", "query_lens": [4]})";
+const std::string kKvCases = std::string(ATTNPLAN_TEST_DATA) + "/cases/kv_cache.jsonl";
 const std::string kTrace = std::string(ATTNPLAN_TEST_DATA) + "/traces/conversation_eagle3.jsonl";
 
 std::vector<std::string> names_of(const std::string& answers) {
@@ -207,6 +208,24 @@ TEST(Plan, ContradictoryOptionsAreABadDocument) {
     EXPECT_EQ(error.at("code"), "BAD_DOCUMENT");
     const std::string column = std::to_string(c.members.find(c.value) + 1);
     EXPECT_EQ(error.at("message"), "stdin:2:" + column + ": " + c.message) << c.members;
+  }
+}
+
+// Nothing that was lost counts as printed.
+TEST(Output, AFullDiskIsAnError) {
+  const TemporaryFile good("good.json", kGood);
+  const std::string data = ATTNPLAN_TEST_DATA;
+  const std::vector<std::vector<std::string>> all = {{"plan", good.path()},
+                                                     {"run", "--quick", good.path()},
+                                                     {"kv", kKvCases},
+                                                     {"draw", good.path()},
+                                                     {"ragged", good.path()},
+                                                     {"demo", "--data", data},
+                                                     {"--help"}};
+  for (const auto& arguments : all) {
+    const ToolResult result = run_tool_into("/dev/full", arguments);
+    EXPECT_EQ(result.status, 2) << arguments[0];
+    EXPECT_EQ(result.err, "attnplan: cannot write: No space left on device\n") << arguments[0];
   }
 }
 

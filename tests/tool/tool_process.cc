@@ -43,7 +43,13 @@ std::string read_all(int fd) {
 // A running tool with pipes to its three descriptors.
 class Child {
  public:
-  explicit Child(const std::vector<std::string>& arguments) {
+  // `out` is a file for the standard output; empty: a pipe.
+  explicit Child(const std::vector<std::string>& arguments, const std::string& out = "") {
+    if (!out.empty()) {
+      close(out_.ends[1]);
+      out_.ends[1] = open(out.c_str(), O_WRONLY | O_CLOEXEC);
+      if (out_.ends[1] < 0) throw std::runtime_error("open");
+    }
     signal(SIGPIPE, SIG_IGN);
     std::vector<char*> argv = {const_cast<char*>(ATTNPLAN_TOOL_PATH)};
     for (const std::string& argument : arguments)
@@ -96,6 +102,17 @@ ToolResult run_tool(const std::vector<std::string>& arguments, const std::string
   result.out = read_all(child.out());
   feeder.join();
   complaints.join();
+  close(child.out());
+  close(child.err());
+  child.wait(&result);
+  return result;
+}
+
+ToolResult run_tool_into(const std::string& out, const std::vector<std::string>& arguments) {
+  Child child(arguments, out);
+  close(child.in());
+  ToolResult result;
+  result.err = read_all(child.err());
   close(child.out());
   close(child.err());
   child.wait(&result);

@@ -19,6 +19,9 @@ struct ToolResult {
 ToolResult run_tool(const std::vector<std::string>& arguments);
 ToolResult run_tool(const std::vector<std::string>& arguments, const std::string& input);
 
+// What the tool prints goes to the file `out`.
+ToolResult run_tool_into(const std::string& out, const std::vector<std::string>& arguments);
+
 // `feed` writes to the descriptor that it is given, in pieces, while the tool runs; what the tool
 // prints is counted and thrown away: out holds nothing. Closing early is fine.
 ToolResult stream_tool(const std::vector<std::string>& arguments,
