@@ -306,10 +306,7 @@ class Explanation {
 // The hash that a plan of this step carries.
 uint64_t step_identity(const Planner& planner, const Step& step) {
   Scratch scratch(std::pmr::new_delete_resource());
-  const Lengths lengths = resolve_lengths(step, *planner.state().isa, scratch.buffers());
-  const auto live = std::count_if(lengths.query_lens, lengths.query_lens + step.num_reqs,
-                                  [](int32_t query_len) { return query_len > 0; });
-  return identify_step(step, lengths, static_cast<int32_t>(live), *planner.state().isa);
+  return attnplan::step_identity(planner.state(), step, scratch.buffers());
 }
 
 // Every index that the explanation follows lies where it should.

@@ -87,56 +87,27 @@ void add(const KvCache& k, Hasher* h) {
 
 }  // namespace
 
-namespace {
-constexpr int32_t kGathered = 4;
-constexpr int32_t kScalars = 7;
-}  // namespace
-
-uint64_t hash_step(const Step& step, bool lengths_add_up, const Isa& isa) {
-  const auto n = static_cast<size_t>(step.num_reqs);
-  const int32_t* const ints[] = {
-      step.query_lens,          step.query_start_loc,   lengths_add_up ? nullptr : step.seq_lens,
-      step.num_computed_tokens, step.num_prompt_tokens, step.num_known_tokens,
-      step.num_draft_tokens};
-  const uint8_t* const flags[] = {step.is_prefilling, step.seq_len_exact};
-  // Scalars first; the arrays of a short batch follow, so that one hash covers all of it.
-  int32_t gathered[kScalars + 9 * (kGathered + 1)];
-  gathered[0] = step.num_reqs;
-  gathered[1] = static_cast<int32_t>(step.phase) | step.query_lens_exact << 8 |
-                step.seq_lens_exact << 9 | static_cast<int32_t>(step.graph_allow) << 16;
-  gathered[2] = step.num_tokens;
-  gathered[3] = step.max_query_len;
-  gathered[4] = step.num_reqs_padded;
-  gathered[5] = step.num_tokens_padded;
+uint64_t hash_step(const Step& step, const uint64_t (&prints)[3], const Isa& isa) {
+  const void* const arrays[] = {step.seq_lens,         step.num_computed_tokens,
+                                step.num_prompt_tokens, step.num_known_tokens,
+                                step.num_draft_tokens,  step.is_prefilling,
+                                step.seq_len_exact};
   int32_t present = 0;
-  for (int i = 0; i < 7; ++i) present |= (ints[i] != nullptr) << i;
-  present |= (step.seq_lens != nullptr) << 9;
-  for (int i = 0; i < 2; ++i) present |= (flags[i] != nullptr) << (7 + i);
-  gathered[6] = present;
-  const auto length = [n](int i) { return n + (i == 1 ? 1 : 0); };
-  if (step.num_reqs <= kGathered) {
-    int32_t* end = gathered + kScalars;
-    for (int i = 0; i < 7; ++i) {
-      if (ints[i] == nullptr) continue;
-      const size_t count = length(i);
-      for (size_t j = 0; j < count; ++j) end[j] = ints[i][j];
-      end += count;
-    }
-    for (const uint8_t* array : flags) {
-      if (array == nullptr) continue;
-      for (size_t j = 0; j < n; ++j) *end++ = array[j];
-    }
-    return isa.hash(gathered, static_cast<size_t>(end - gathered) * sizeof gathered[0], 0);
-  }
-  uint64_t state = isa.hash(gathered, kScalars * sizeof gathered[0], 0);
-  const auto chain = [&](const void* data, size_t bytes) {
-    if (data == nullptr) return;
-    state = (state ^ isa.hash(data, bytes, 0)) * 0x9e3779b97f4a7c15u;
-    state ^= state >> 32;
-  };
-  for (int i = 0; i < 7; ++i) chain(ints[i], length(i) * sizeof(int32_t));
-  for (const uint8_t* array : flags) chain(array, n);
-  return state;
+  for (const void* array : arrays) present = present << 1 | (array != nullptr);
+  const struct {
+    uint64_t prints[3];
+    int32_t scalars[8];
+  } all = {{prints[0], prints[1], prints[2]},
+           {step.num_reqs, static_cast<int32_t>(step.phase),
+            step.query_lens_exact | step.seq_lens_exact << 1 |
+                static_cast<int32_t>(step.graph_allow) << 2,
+            step.num_tokens, step.max_query_len, step.num_reqs_padded, step.num_tokens_padded,
+            present}};
+  uint64_t hash = isa.hash(&all, sizeof all, 0);
+  const auto n = static_cast<size_t>(step.num_reqs);
+  if (step.is_prefilling != nullptr) hash = isa.hash(step.is_prefilling, n, hash);
+  if (step.seq_len_exact != nullptr) hash = isa.hash(step.seq_len_exact, n, hash);
+  return hash;
 }
 
 uint64_t hash_config(const Config& c, const Isa& isa) {

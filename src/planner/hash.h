@@ -6,8 +6,8 @@
 
 namespace attnplan {
 
-// `lengths_add_up`: seq_lens were checked to be computed + query, so they add nothing.
-uint64_t hash_step(const Step& step, bool lengths_add_up, const Isa& isa);
+// `prints`: the scan's sums over the arrays of lengths.
+uint64_t hash_step(const Step& step, const uint64_t (&prints)[3], const Isa& isa);
 uint64_t hash_config(const Config& config, const Isa& isa);
 
 }  // namespace attnplan

@@ -26,23 +26,23 @@ struct ScanInput {
   bool short_extend_decode;
 };
 
-struct ScanResult {
-  bool suspicious;  // some check of section "Validation" may fail: diagnose() says which
-  int64_t rows;     // sum of query_lens
-  int32_t num_live;
-  int32_t max_seq_len;    // of live requests
-  int32_t first_live;     // n where there is none
-  int32_t last_live;      // -1 where there is none
-  int32_t first_prompt;   // first request of class extend or prefill; n where there is none
-  int32_t last_unprompt;  // last request of class decode or extend; -1 where there is none
-};
-
+// Over live requests; minima are INT32_MAX and maxima 0 where there is none.
 struct MeasureResult {
-  int32_t num_pads;
+  int32_t num_live;
   int32_t min_query_len, max_query_len;
   int32_t min_seq_len, max_seq_len;
   int32_t min_context_len, max_context_len;
   int64_t rows, sum_seq_lens, sum_context_lens;
+};
+
+struct ScanResult {
+  bool suspicious;        // some check of section "Validation" may fail: diagnose() says which
+  int32_t first_live;     // n where there is none
+  int32_t last_live;      // -1 where there is none
+  int32_t first_prompt;   // first request of class extend or prefill; n where there is none
+  int32_t last_unprompt;  // last request of class decode or extend; -1 where there is none
+  MeasureResult all;
+  uint64_t prints[3];  // fingerprint.h: of (query, seq), (computed, prompt), (known, drafts)
 };
 
 struct Isa {
@@ -53,7 +53,7 @@ struct Isa {
   // context_lens is not written where num_computed_tokens is given: it is the same; classes may be
   // null where only the marks are wanted.
   void (*scan)(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result);
-  // Over requests [0, n) of the three arrays, pads left out; n > 0 with a live request among them.
+  // Over requests [0, n) of the three arrays, pads left out.
   void (*measure)(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,
                   int32_t n, MeasureResult* result);
   bool (*ids_in_range)(const int32_t* ids, int32_t n, int32_t num_blocks);

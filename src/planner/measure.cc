@@ -47,9 +47,13 @@ Facts measure(const Lanes& lanes, Range range, const Isa& isa) {
   const auto measure_loop = n <= kShortBatch ? measure_short : isa.measure;
   measure_loop(lanes.query_lens + range.begin, lanes.seq_lens + range.begin,
                lanes.context_lens + range.begin, n, &result);
+  return make_facts(lanes, range, result);
+}
+
+Facts make_facts(const Lanes& lanes, Range range, const MeasureResult& result) {
   Facts facts;
-  facts.num_live = n - result.num_pads;
-  facts.num_pads = result.num_pads;
+  facts.num_live = result.num_live;
+  facts.num_pads = range.end - range.begin - result.num_live;
   facts.min_query_len = result.min_query_len;
   facts.max_query_len = result.max_query_len;
   facts.min_seq_len = result.min_seq_len;

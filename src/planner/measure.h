@@ -9,6 +9,9 @@ namespace attnplan {
 // `range` is not empty and starts and ends on a live request.
 Facts measure(const Lanes& lanes, Range range, const Isa& isa);
 
+// The same from figures over exactly the live requests of `range`.
+Facts make_facts(const Lanes& lanes, Range range, const MeasureResult& result);
+
 // Cuts pads off both ends; empty where no live request is inside.
 Range trim(const Lanes& lanes, Range range);
 

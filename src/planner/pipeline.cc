@@ -38,7 +38,7 @@ Status check_table(const Planner::State& state, const Step& step, const Group& g
       scan->lanes.seq_lens = clamped;
       scan->lanes.cut = marks;
     }
-  } else if (scan->marks.max_seq_len > uniform_capacity(group, cache.block_size) ||
+  } else if (scan->marks.all.max_seq_len > uniform_capacity(group, cache.block_size) ||
              group.block_indptr != nullptr) {
     if (const Status status = check_width(in, error); status != Status::kOk) return status;
   }
@@ -126,7 +126,7 @@ Status make_plan(const Planner::State& state, const Step& step, const Group& gro
                  Scratch::Buffers& buffers, StepScan* scan, Plan* plan, Error* error) {
   Status status = read_step(state, step, group, buffers, scan, error);
   if (status != Status::kOk) return status;
-  const RoutingInput routing{&state.kernels, &scan->lanes, state.isa,
+  const RoutingInput routing{&state.kernels, &scan->lanes, state.isa, &scan->marks,
                              segment(scan->lanes, scan->marks), state.config.max_segments};
   Resolution resolution;
   status = resolve(state.config, routing, state.policy, buffers, &resolution, error);

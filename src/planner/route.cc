@@ -50,8 +50,16 @@ class Router {
       if (k.range == range) return k.facts;
     }
     if (known.size() == kMostKnown) known.pop_back();
-    known.push_back({range, measure(lanes_, range, *in_.isa)});
+    known.push_back({range, measure_or_reuse(range)});
     return known.back().facts;
+  }
+
+  // The scan has measured all live requests; where a draft step was cut, before the cut.
+  Facts measure_or_reuse(Range range) const {
+    const ScanResult& scan = *in_.scan;
+    const bool whole = range.begin == scan.first_live && range.end == scan.last_live + 1;
+    if (whole && lanes_.cut == nullptr) return make_facts(lanes_, range, scan.all);
+    return measure(lanes_, range, *in_.isa);
   }
 
   // The first kernel of the route that admits `range` gets it; the others' reasons are kept.

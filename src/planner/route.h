@@ -52,6 +52,7 @@ struct RoutingInput {
   const std::pmr::vector<Kernel>* kernels;
   const Lanes* lanes;
   const Isa* isa;
+  const ScanResult* scan;  // in plan order
   Parts parts;
   int32_t max_segments;  // decode segments under split_runs
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attnplan/contract.h"
+#include "planner/fingerprint.h"
 
 namespace attnplan {
 namespace {
@@ -42,17 +43,49 @@ bool suspicious(const ScanInput& in, int32_t i, int32_t query_len, int32_t seq_l
   return query_len - int64_t{drafts} != all_known - context_len;
 }
 
+void add(int32_t query_len, int32_t seq_len, int32_t context_len, MeasureResult* m) {
+  if (query_len <= 0) return;
+  ++m->num_live;
+  m->min_query_len = std::min(m->min_query_len, query_len);
+  m->max_query_len = std::max(m->max_query_len, query_len);
+  m->min_seq_len = std::min(m->min_seq_len, seq_len);
+  m->max_seq_len = std::max(m->max_seq_len, seq_len);
+  m->min_context_len = std::min(m->min_context_len, context_len);
+  m->max_context_len = std::max(m->max_context_len, context_len);
+  m->rows += query_len;
+  m->sum_seq_lens += seq_len;
+  m->sum_context_lens += context_len;
+}
+
+constexpr MeasureResult kNothing = {0, INT32_MAX, 0, INT32_MAX, 0, INT32_MAX, 0, 0, 0, 0};
+
 }  // namespace
 
 void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result) {
-  *result = {false, 0, 0, 0, in.n, -1, in.n, -1};
+  *result = {false, in.n, -1, in.n, -1, kNothing, {0, 0, 0}};
+  const bool second = in.num_computed_tokens != nullptr || in.num_prompt_tokens != nullptr;
+  const bool third = in.num_known_tokens != nullptr || in.num_draft_tokens != nullptr;
+  uint32_t first_key = kFirstKeyStart, second_key = kSecondKeyStart;
   for (int32_t i = 0; i < in.n; ++i) {
     const int32_t query_len = in.query_lens[i], seq_len = in.seq_lens[i];
     const int64_t context_len = in.num_computed_tokens != nullptr
                                     ? in.num_computed_tokens[i]
                                     : std::max<int64_t>(int64_t{seq_len} - query_len, 0);
+    const auto product = [&](int64_t a, int64_t b) {
+      return uint64_t{static_cast<uint32_t>(a) + first_key} * (static_cast<uint32_t>(b) + second_key);
+    };
     result->suspicious |= suspicious(in, i, query_len, seq_len, context_len);
-    result->rows += query_len;
+    result->prints[0] += product(query_len, seq_len);
+    if (second) {
+      result->prints[1] += product(context_len, value_or_zero(in.num_prompt_tokens, i));
+    }
+    if (third) {
+      result->prints[2] += product(value_or_zero(in.num_known_tokens, i),
+                                   value_or_zero(in.num_draft_tokens, i));
+    }
+    first_key += kFirstKeyStep;
+    second_key += kSecondKeyStep;
+    add(query_len, seq_len, static_cast<int32_t>(context_len), &result->all);
     if (in.num_computed_tokens == nullptr) {
       context_lens[i] = static_cast<int32_t>(std::min<int64_t>(context_len, INT32_MAX));
     }
@@ -61,36 +94,18 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
       cls = classify(in, i, query_len, static_cast<int32_t>(context_len));
       if (result->first_live == in.n) result->first_live = i;
       result->last_live = i;
-      ++result->num_live;
-      result->max_seq_len = std::max(result->max_seq_len, seq_len);
       if (cls != Route::kDecode && result->first_prompt == in.n) result->first_prompt = i;
       if (cls != Route::kPrefill) result->last_unprompt = i;
     }
     if (classes != nullptr) classes[i] = static_cast<int32_t>(cls);
   }
-  result->suspicious |= result->rows > INT32_MAX;
+  result->suspicious |= result->all.rows > INT32_MAX;
 }
 
 void measure_short(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,
                    int32_t n, MeasureResult* result) {
-  MeasureResult m{0, INT32_MAX, 0, INT32_MAX, 0, INT32_MAX, 0, 0, 0, 0};
-  for (int32_t i = 0; i < n; ++i) {
-    const int32_t q = query_lens[i], s = seq_lens[i], c = context_lens[i];
-    if (q == 0) {
-      ++m.num_pads;
-      continue;
-    }
-    m.min_query_len = std::min(m.min_query_len, q);
-    m.max_query_len = std::max(m.max_query_len, q);
-    m.min_seq_len = std::min(m.min_seq_len, s);
-    m.max_seq_len = std::max(m.max_seq_len, s);
-    m.min_context_len = std::min(m.min_context_len, c);
-    m.max_context_len = std::max(m.max_context_len, c);
-    m.rows += q;
-    m.sum_seq_lens += s;
-    m.sum_context_lens += c;
-  }
-  *result = m;
+  *result = kNothing;
+  for (int32_t i = 0; i < n; ++i) add(query_lens[i], seq_lens[i], context_lens[i], result);
 }
 
 }  // namespace attnplan

@@ -7,10 +7,10 @@
 
 namespace attnplan {
 
-uint64_t identify_step(const Step& step, const Lengths& lengths, int32_t num_live, const Isa& isa) {
-  const bool add_up = step.num_computed_tokens != nullptr && num_live == step.num_reqs &&
-                      all_lengths_exact(step, lengths);
-  return hash_step(step, add_up, isa);
+uint64_t step_identity(const Planner::State& state, const Step& step, Scratch::Buffers& buffers) {
+  const Lengths lengths = resolve_lengths(step, *state.isa, buffers);
+  const ScannedStep scanned = scan_step(state.config, step, lengths, *state.isa, buffers);
+  return hash_step(step, scanned.result.prints, *state.isa);
 }
 
 Status scan_and_validate(const Planner::State& state, const Step& step, Scratch::Buffers& buffers,
@@ -23,7 +23,7 @@ Status scan_and_validate(const Planner::State& state, const Step& step, Scratch:
   scan->marks = scanned.result;
   scan->lanes = Lanes{};
   scan->lanes.n = step.num_reqs;
-  scan->lanes.rows = scan->marks.rows;
+  scan->lanes.rows = scan->marks.all.rows;
   scan->lanes.query_lens = scan->lengths.query_lens;
   scan->lanes.seq_lens = scan->lengths.seq_lens;
   scan->lanes.context_lens = scanned.context_lens;
@@ -38,9 +38,7 @@ void finish_scan(const Planner::State& state, const Step& step, Scratch::Buffers
   if (state.config.order == Order::kSort) {
     sort_lanes(state.config, buffers, &scan->lanes, &scan->marks);
   }
-  if (!scan->hashed)
-    scan->hash = identify_step(step, scan->lengths, scan->marks.num_live, *state.isa);
-  scan->hashed = true;
+  scan->hash = hash_step(step, scan->marks.prints, *state.isa);
   scan->ready = true;
   buffers.routing.known_facts.clear();
 }

@@ -24,15 +24,14 @@ struct StepScan {
   const Step* step = nullptr;
   ScanKey key{};
   bool ready = false;  // lanes, marks and facts are those of `step` under `key`
-  bool hashed = false;
   uint64_t hash = 0;
   Lengths lengths;
   ScanResult marks{};  // in plan order once ready
   Lanes lanes;
 };
 
-// The hash of a step that passed validation.
-uint64_t identify_step(const Step& step, const Lengths& lengths, int32_t num_live, const Isa& isa);
+// The hash that a plan of this step carries.
+uint64_t step_identity(const Planner::State& state, const Step& step, Scratch::Buffers& buffers);
 
 // Scans and validates. Errors: the codes up to QUERY_DRAFT_MISMATCH.
 Status scan_and_validate(const Planner::State& state, const Step& step, Scratch::Buffers& buffers,

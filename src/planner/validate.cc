@@ -100,10 +100,10 @@ Status check_scalar_ranges(const Diagnosis& d) {
                   "num_reqs_padded is %d, fewer than the %d requests of the batch",
                   s.num_reqs_padded, s.num_reqs);
   }
-  if (s.num_tokens_padded != 0 && s.num_tokens_padded < d.scan.rows) {
-    return d.fail(Code::kValueOutOfRange, -1, s.num_tokens_padded, d.scan.rows,
+  if (s.num_tokens_padded != 0 && s.num_tokens_padded < d.scan.all.rows) {
+    return d.fail(Code::kValueOutOfRange, -1, s.num_tokens_padded, d.scan.all.rows,
                   "num_tokens_padded is %d, fewer than the %lld rows of the batch",
-                  s.num_tokens_padded, ll{d.scan.rows});
+                  s.num_tokens_padded, ll{d.scan.all.rows});
   }
   return Status::kOk;
 }
@@ -149,10 +149,10 @@ int32_t common_query_len(const Diagnosis& d) {
 
 Status check_row_count(const Diagnosis& d) {
   const Step& s = d.step;
-  if (s.num_tokens != 0 && s.num_tokens != d.scan.rows) {
-    return d.fail(Code::kRowCountMismatch, -1, s.num_tokens, d.scan.rows,
+  if (s.num_tokens != 0 && s.num_tokens != d.scan.all.rows) {
+    return d.fail(Code::kRowCountMismatch, -1, s.num_tokens, d.scan.all.rows,
                   "num_tokens is %d, but the query lengths sum to %lld rows", s.num_tokens,
-                  ll{d.scan.rows});
+                  ll{d.scan.all.rows});
   }
   if (!is_dummy_phase(s.phase) || s.num_tokens_padded == 0 || s.graph_allow != GraphMode::kFull) {
     return Status::kOk;
@@ -167,7 +167,7 @@ Status check_row_count(const Diagnosis& d) {
 
 Status check_inexact_bound(const Diagnosis& d) {
   Lanes lanes{.n = d.step.num_reqs,
-              .rows = d.scan.rows,
+              .rows = d.scan.all.rows,
               .query_lens = d.lengths.query_lens,
               .seq_lens = d.lengths.seq_lens,
               .context_lens = d.context_lens,
@@ -228,10 +228,10 @@ bool must_diagnose(const Step& step, const Lengths& lengths, const ScanResult& s
       step.num_tokens | step.max_query_len | step.num_reqs_padded | step.num_tokens_padded;
   if (scan.suspicious || lengths.starts_decrease || scalars < 0) return true;
   if (step.query_start_loc != nullptr && step.query_start_loc[0] != 0) return true;
-  if (step.num_tokens != 0 && step.num_tokens != scan.rows) return true;
+  if (step.num_tokens != 0 && step.num_tokens != scan.all.rows) return true;
   if (step.num_reqs_padded != 0 && step.num_reqs_padded < step.num_reqs) return true;
   if (step.num_tokens_padded != 0 &&
-      (step.num_tokens_padded < scan.rows || is_dummy_phase(step.phase))) {
+      (step.num_tokens_padded < scan.all.rows || is_dummy_phase(step.phase))) {
     return true;
   }
   return !step.query_lens_exact && step.max_query_len != 0;

@@ -74,12 +74,24 @@ Scanned run(Scan scan, const ScanInput& in) {
   return s;
 }
 
+void expect_same(const MeasureResult& m, const MeasureResult& expected, const std::string& where) {
+  EXPECT_EQ(m.num_live, expected.num_live) << where;
+  EXPECT_EQ(m.min_query_len, expected.min_query_len) << where;
+  EXPECT_EQ(m.max_query_len, expected.max_query_len) << where;
+  EXPECT_EQ(m.min_seq_len, expected.min_seq_len) << where;
+  EXPECT_EQ(m.max_seq_len, expected.max_seq_len) << where;
+  EXPECT_EQ(m.min_context_len, expected.min_context_len) << where;
+  EXPECT_EQ(m.max_context_len, expected.max_context_len) << where;
+  EXPECT_EQ(m.rows, expected.rows) << where;
+  EXPECT_EQ(m.sum_seq_lens, expected.sum_seq_lens) << where;
+  EXPECT_EQ(m.sum_context_lens, expected.sum_context_lens) << where;
+}
+
 void expect_same(const Scanned& a, const Scanned& b, const std::string& where) {
   EXPECT_EQ(a.result.suspicious, b.result.suspicious) << where;
   if (a.result.suspicious) return;  // the rest means nothing then
-  EXPECT_EQ(a.result.rows, b.result.rows) << where;
-  EXPECT_EQ(a.result.num_live, b.result.num_live) << where;
-  EXPECT_EQ(a.result.max_seq_len, b.result.max_seq_len) << where;
+  expect_same(a.result.all, b.result.all, where);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(a.result.prints[i], b.result.prints[i]) << where;
   EXPECT_EQ(a.result.first_live, b.result.first_live) << where;
   EXPECT_EQ(a.result.last_live, b.result.last_live) << where;
   EXPECT_EQ(a.result.first_prompt, b.result.first_prompt) << where;
@@ -126,34 +138,55 @@ TEST(Isa, MeasuresAlike) {
   for (int round = 0; round < 20000; ++round) {
     const int32_t n = random.between(1, random.chance(10) ? 5000 : 60);
     Arrays a(random, n, false);
-    a.query[0] = 1;  // a live request
     if (random.chance(20)) a.seq[0] = INT32_MAX;
     MeasureResult expected;
     kIsaBaseline.measure(a.query.data(), a.seq.data(), a.computed.data(), n, &expected);
-    const auto expect = [&](const MeasureResult& m, const char* name) {
-      EXPECT_EQ(m.num_pads, expected.num_pads) << name;
-      EXPECT_EQ(m.min_query_len, expected.min_query_len) << name;
-      EXPECT_EQ(m.max_query_len, expected.max_query_len) << name;
-      EXPECT_EQ(m.min_seq_len, expected.min_seq_len) << name;
-      EXPECT_EQ(m.max_seq_len, expected.max_seq_len) << name;
-      EXPECT_EQ(m.min_context_len, expected.min_context_len) << name;
-      EXPECT_EQ(m.max_context_len, expected.max_context_len) << name;
-      EXPECT_EQ(m.rows, expected.rows) << name;
-      EXPECT_EQ(m.sum_seq_lens, expected.sum_seq_lens) << name;
-      EXPECT_EQ(m.sum_context_lens, expected.sum_context_lens) << name;
-    };
     MeasureResult result;
     for (const Isa* isa : targets()) {
       isa->measure(a.query.data(), a.seq.data(), a.computed.data(), n, &result);
-      expect(result, isa->name);
+      expect_same(result, expected, isa->name);
     }
     measure_short(a.query.data(), a.seq.data(), a.computed.data(), n, &result);
-    expect(result, "short");
+    expect_same(result, expected, "short");
     if (HasFailure()) return;
   }
 }
 
-// Sums pass int32 and the largest batch needs more than one flush of the partial sums.
+// Any other value, and two values that change places, give another fingerprint.
+TEST(Isa, FingerprintsTellArraysApart) {
+  Random random(6);
+  int compared = 0;
+  for (int round = 0; round < 20000; ++round) {
+    Arrays a(random, random.between(1, 60), false);
+    const ScanInput in = {.n = static_cast<int32_t>(a.query.size()),
+                          .query_lens = a.query.data(),
+                          .seq_lens = a.seq.data(),
+                          .num_computed_tokens = a.computed.data(),
+                          .num_prompt_tokens = a.prompt.data(),
+                          .num_known_tokens = a.known.data(),
+                          .num_draft_tokens = a.drafts.data()};
+    const Scanned before = run(best_isa().scan, in);
+    std::vector<int32_t>* const arrays[] = {&a.query, &a.seq, &a.computed,
+                                            &a.prompt, &a.known, &a.drafts};
+    auto& array = *arrays[random.between(0, 5)];
+    const auto pick = [&] { return static_cast<size_t>(random.between(0, in.n - 1)); };
+    const size_t at = pick(), other = pick();
+    if (random.chance(50)) {
+      array[at] += random.between(1, 3);
+    } else if (array[at] != array[other]) {
+      std::swap(array[at], array[other]);
+    } else {
+      continue;
+    }
+    const Scanned after = run(best_isa().scan, in);
+    EXPECT_FALSE(std::equal(before.result.prints, before.result.prints + 3, after.result.prints))
+        << "round " << round;
+    ++compared;
+  }
+  EXPECT_GT(compared, 15000);
+}
+
+// Sums pass int32.
 TEST(Isa, LongBatchesSumExactly) {
   constexpr int32_t kRequests = 200'000;
   const std::vector<int32_t> query(kRequests, 1), seq(kRequests, INT32_MAX);
