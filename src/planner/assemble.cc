@@ -9,9 +9,9 @@
 namespace attnplan {
 namespace {
 
-attnplan_segment make_record(const RoutedSegment& routed, const Kernel& kernel) {
+void fill_record(const RoutedSegment& routed, const Kernel& kernel, attnplan_segment* record) {
   const Facts& facts = routed.facts;
-  attnplan_segment s{};
+  attnplan_segment& s = *record;
   s.route = static_cast<int32_t>(kernel.route);
   s.kernel = routed.kernel;
   s.req_begin = routed.range.begin;
@@ -30,26 +30,6 @@ attnplan_segment make_record(const RoutedSegment& routed, const Kernel& kernel) 
   if (!facts.seq_inexact) s.flags |= ATTNPLAN_SEGMENT_EXACT_SEQ_LENS;
   s.sum_seq_lens = facts.sum_seq_lens;
   s.sum_context_lens = facts.sum_context_lens;
-  return s;
-}
-
-// Counts per route, and the maxima that engines ask for per route.
-void count(const attnplan_segment& s, attnplan_plan_header* h) {
-  const int32_t rows = s.row_end - s.row_begin;
-  struct Totals {
-    int32_t* requests;
-    int32_t* rows;
-    int32_t* max_query_len;
-  };
-  const Totals totals =
-      s.route == static_cast<int32_t>(Route::kDecode)
-          ? Totals{&h->num_decodes, &h->num_decode_tokens, &h->max_decode_query_len}
-      : s.route == static_cast<int32_t>(Route::kExtend)
-          ? Totals{&h->num_extends, &h->num_extend_tokens, &h->max_extend_query_len}
-          : Totals{&h->num_prefills, &h->num_prefill_tokens, &h->max_prefill_query_len};
-  *totals.requests += s.num_live;
-  *totals.rows += rows;
-  *totals.max_query_len = std::max(*totals.max_query_len, s.max_query_len);
 }
 
 // Extents with the pads that the graph adds, and what those pads look like.
@@ -76,14 +56,6 @@ void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
         });
     plan->pad_width = full_width ? graph.width : 0;
   }
-  attnplan_plan_header& h = plan->header;
-  h.flags |= ATTNPLAN_PLAN_HAS_GRAPH;
-  h.graph_kind = static_cast<int32_t>(graph.kind);
-  h.graph_rows = graph.rows;
-  h.graph_requests = graph.requests;
-  h.graph_pad_rows = graph.pad_rows;
-  h.graph_pad_requests = graph.pad_requests;
-  h.graph_width = graph.width;
 }
 
 int32_t page_table_width(const Planner::State& state, const Step& step, const Group& group) {
@@ -106,12 +78,13 @@ void note_inexactness(Plan* plan) {
 }
 
 void fill_segments(const Planner::State& state, const RoutingInput& routing,
-                   Scratch::Buffers& buffers, attnplan_plan_header* h) {
+                   Scratch::Buffers& buffers) {
   buffers.segments.clear();
   buffers.refusals.clear();
   int32_t row = 0, list_begin = 0;
   for (const RoutedSegment& routed : buffers.routing.segments) {
-    attnplan_segment s = make_record(routed, state.kernels[static_cast<size_t>(routed.kernel)]);
+    attnplan_segment& s = buffers.segments.emplace_back();
+    fill_record(routed, state.kernels[static_cast<size_t>(routed.kernel)], &s);
     s.row_begin = row;
     s.row_end = row += static_cast<int32_t>(routed.facts.rows);
     s.query_start_loc_begin = list_begin;
@@ -122,8 +95,6 @@ void fill_segments(const Planner::State& state, const RoutingInput& routing,
                       &buffers.refusals);
     }
     s.refusal_end = static_cast<int32_t>(buffers.refusals.size());
-    count(s, h);
-    buffers.segments.push_back(s);
   }
 }
 
@@ -139,26 +110,11 @@ void assemble(const Planner::State& state, const Step& step, const Group& group,
   plan->lanes = &lanes;
   plan->parts = &buffers;
   note_inexactness(plan);
-  attnplan_plan_header& h = plan->header;
-  fill_segments(state, routing, buffers, &h);
-  h.magic = ATTNPLAN_PLAN_MAGIC;
-  h.major = ATTNPLAN_PLAN_MAJOR;
-  h.minor = ATTNPLAN_PLAN_MINOR;
-  h.header_bytes = sizeof h;
-  if (lanes.order != nullptr) h.flags |= ATTNPLAN_PLAN_SORTED;
-  if (state.fixed_layout) h.flags |= ATTNPLAN_PLAN_FIXED_LAYOUT;
-  h.step_hash = scan.hash;
-  h.planner_hash = state.hash;
-  h.num_segments = static_cast<int32_t>(buffers.segments.size());
-  h.num_reqs = lanes.n;
-  h.num_rows = static_cast<int32_t>(lanes.rows);
-  h.num_pads = lanes.n - h.num_decodes - h.num_extends - h.num_prefills;
-  h.ragged_policy = static_cast<int32_t>(resolution.policy);
-  h.decode_req_begin = routing.parts.decode.begin;
-  h.decode_req_end = routing.parts.decode.end;
-  h.query_len_bound = lanes.query_bound;
-  std::copy(std::begin(resolution.costs), std::end(resolution.costs), h.policy_costs);
-  h.page_table_width = page_table_width(state, step, group);
+  fill_segments(state, routing, buffers);
+  plan->step_hash = scan.hash;
+  plan->decode = routing.parts.decode;
+  plan->resolution = resolution;
+  plan->page_table_width = page_table_width(state, step, group);
   apply_graph(state, step, plan);
 }
 

@@ -16,8 +16,8 @@ bool all_lengths_exact(const Step& step, const Lengths& lengths) {
   return true;
 }
 
-ScannedStep scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                      const Isa& isa, Scratch::Buffers& buffers) {
+void scan_step(const Config& config, const Step& step, const Lengths& lengths, const Isa& isa,
+               Scratch::Buffers& buffers, ScanResult* result, Lanes* lanes) {
   const auto n = static_cast<size_t>(step.num_reqs);
   const ScanInput in = {
       .n = step.num_reqs,
@@ -43,12 +43,14 @@ ScannedStep scan_step(const Config& config, const Step& step, const Lengths& len
   int32_t* context_lens =
       step.num_computed_tokens == nullptr ? buffers.context_lens.fit(n) : nullptr;
   int32_t* classes = want_classes ? buffers.classes.fit(n) : nullptr;
-  ScannedStep scanned;
   const auto scan = step.num_reqs <= kShortBatch ? scan_short : isa.scan;
-  scan(in, context_lens, classes, &scanned.result);
-  scanned.context_lens = context_lens != nullptr ? context_lens : step.num_computed_tokens;
-  scanned.classes = classes;
-  return scanned;
+  scan(in, context_lens, classes, result);
+  *lanes = {.n = step.num_reqs,
+            .rows = result->all.rows,
+            .query_lens = lengths.query_lens,
+            .seq_lens = lengths.seq_lens,
+            .context_lens = context_lens != nullptr ? context_lens : step.num_computed_tokens,
+            .classes = classes};
 }
 
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len) {

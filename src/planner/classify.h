@@ -15,13 +15,9 @@ inline bool is_dummy_phase(Phase phase) {
 // Both flags true and no seq_len_exact false for a live request: lengths must add up.
 bool all_lengths_exact(const Step& step, const Lengths& lengths);
 
-struct ScannedStep {
-  ScanResult result;
-  const int32_t* context_lens;
-  const int32_t* classes;
-};
-ScannedStep scan_step(const Config& config, const Step& step, const Lengths& lengths,
-                      const Isa& isa, Scratch::Buffers& buffers);
+// Fills *result and the lanes of exact requests in the step's order.
+void scan_step(const Config& config, const Step& step, const Lengths& lengths, const Isa& isa,
+               Scratch::Buffers& buffers, ScanResult* result, Lanes* lanes);
 
 // True where rule 2 applies: the request is still prefilling, or was resumed after preemption.
 bool continues_prompt(const Step& step, int32_t request, int32_t context_len);

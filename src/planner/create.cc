@@ -4,6 +4,7 @@
 #include "planner/hash.h"
 #include "planner/profiles.h"
 #include "planner/state.h"
+#include "planner/write.h"
 
 namespace attnplan {
 namespace {
@@ -165,6 +166,7 @@ Status resolve_state(Planner::State* state, Error* error) {
                   : config.profile_ragged != Ragged::kDefault ? config.profile_ragged
                                                               : Ragged::kDemote;
   if (const Status status = resolve_sections(state, error); status != Status::kOk) return status;
+  state->num_sections = count_sections(*state);
   state->isa = &best_isa();
   state->hash = hash_config(config, *state->isa);
   return Status::kOk;

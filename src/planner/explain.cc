@@ -83,11 +83,8 @@ class Replay {
     const Planner::State& state = planner.state();
     const Lengths lengths = resolve_lengths(step, *state.isa, buffers);
     const auto n = static_cast<size_t>(step.num_reqs);
-    const ScannedStep scanned = scan_step(state.config, step, lengths, *state.isa, buffers);
-    lanes_.n = step.num_reqs;
-    lanes_.query_lens = lengths.query_lens;
-    lanes_.context_lens = scanned.context_lens;
-    lanes_.classes = scanned.classes;
+    ScanResult scanned;
+    scan_step(state.config, step, lengths, *state.isa, buffers, &scanned, &lanes_);
     if (n > 0) seq_lens_.assign(lengths.seq_lens, lengths.seq_lens + n);
     for (const attnplan_warning& warning : plan.warnings) {
       const bool clamp = warning.code == static_cast<int32_t>(Code::kSeqLenClamped);

@@ -92,18 +92,23 @@ uint64_t hash_step(const Step& step, const uint64_t (&prints)[3], const Isa& isa
                                 step.num_prompt_tokens, step.num_known_tokens,
                                 step.num_draft_tokens,  step.is_prefilling,
                                 step.seq_len_exact};
-  int32_t present = 0;
-  for (const void* array : arrays) present = present << 1 | (array != nullptr);
-  const struct {
-    uint64_t prints[3];
-    int32_t scalars[8];
-  } all = {{prints[0], prints[1], prints[2]},
-           {step.num_reqs, static_cast<int32_t>(step.phase),
-            step.query_lens_exact | step.seq_lens_exact << 1 |
-                static_cast<int32_t>(step.graph_allow) << 2,
-            step.num_tokens, step.max_query_len, step.num_reqs_padded, step.num_tokens_padded,
-            present}};
-  uint64_t hash = isa.hash(&all, sizeof all, 0);
+  uint64_t flags = 0;
+  for (const void* array : arrays) flags = flags << 1 | (array != nullptr);
+  flags = flags << 2 | step.query_lens_exact << 1 | step.seq_lens_exact;
+  flags = flags << 4 | static_cast<uint64_t>(step.phase);
+  flags = flags << 4 | static_cast<uint64_t>(step.graph_allow);
+  // Whole words: what is read back at once was written at once.
+  const auto pair = [](int32_t a, int32_t b) {
+    return uint64_t{static_cast<uint32_t>(a)} << 32 | static_cast<uint32_t>(b);
+  };
+  const uint64_t words[] = {prints[0],
+                            prints[1],
+                            prints[2],
+                            flags,
+                            pair(step.num_reqs, step.num_tokens),
+                            pair(step.num_reqs_padded, step.num_tokens_padded),
+                            pair(step.max_query_len, 0)};
+  uint64_t hash = isa.hash(words, sizeof words, 0);
   const auto n = static_cast<size_t>(step.num_reqs);
   if (step.is_prefilling != nullptr) hash = isa.hash(step.is_prefilling, n, hash);
   if (step.seq_len_exact != nullptr) hash = isa.hash(step.seq_len_exact, n, hash);

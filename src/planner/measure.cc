@@ -41,30 +41,29 @@ void apply_inexactness(const Lanes& lanes, Range range, Facts* facts) {
 
 }  // namespace
 
-Facts measure(const Lanes& lanes, Range range, const Isa& isa) {
+void measure(const Lanes& lanes, Range range, const Isa& isa, Facts* facts) {
   MeasureResult result;
   const int32_t n = range.end - range.begin;
   const auto measure_loop = n <= kShortBatch ? measure_short : isa.measure;
   measure_loop(lanes.query_lens + range.begin, lanes.seq_lens + range.begin,
                lanes.context_lens + range.begin, n, &result);
-  return make_facts(lanes, range, result);
+  make_facts(lanes, range, result, facts);
 }
 
-Facts make_facts(const Lanes& lanes, Range range, const MeasureResult& result) {
-  Facts facts;
-  facts.num_live = result.num_live;
-  facts.num_pads = range.end - range.begin - result.num_live;
-  facts.min_query_len = result.min_query_len;
-  facts.max_query_len = result.max_query_len;
-  facts.min_seq_len = result.min_seq_len;
-  facts.max_seq_len = result.max_seq_len;
-  facts.min_context_len = result.min_context_len;
-  facts.max_context_len = result.max_context_len;
-  facts.rows = result.rows;
-  facts.sum_seq_lens = result.sum_seq_lens;
-  facts.sum_context_lens = result.sum_context_lens;
-  if (lanes.inexact != nullptr) apply_inexactness(lanes, range, &facts);
-  return facts;
+void make_facts(const Lanes& lanes, Range range, const MeasureResult& result, Facts* facts) {
+  facts->num_live = result.num_live;
+  facts->num_pads = range.end - range.begin - result.num_live;
+  facts->min_query_len = result.min_query_len;
+  facts->max_query_len = result.max_query_len;
+  facts->min_seq_len = result.min_seq_len;
+  facts->max_seq_len = result.max_seq_len;
+  facts->min_context_len = result.min_context_len;
+  facts->max_context_len = result.max_context_len;
+  facts->rows = result.rows;
+  facts->sum_seq_lens = result.sum_seq_lens;
+  facts->sum_context_lens = result.sum_context_lens;
+  facts->query_inexact = facts->seq_inexact = false;
+  if (lanes.inexact != nullptr) apply_inexactness(lanes, range, facts);
 }
 
 bool has_inexact_query(const Lanes& lanes, Range range) {

@@ -7,10 +7,16 @@
 namespace attnplan {
 
 // `range` is not empty and starts and ends on a live request.
-Facts measure(const Lanes& lanes, Range range, const Isa& isa);
+void measure(const Lanes& lanes, Range range, const Isa& isa, Facts* facts);
+
+inline Facts measure(const Lanes& lanes, Range range, const Isa& isa) {
+  Facts facts;
+  measure(lanes, range, isa, &facts);
+  return facts;
+}
 
 // The same from figures over exactly the live requests of `range`.
-Facts make_facts(const Lanes& lanes, Range range, const MeasureResult& result);
+void make_facts(const Lanes& lanes, Range range, const MeasureResult& result, Facts* facts);
 
 // Cuts pads off both ends; empty where no live request is inside.
 Range trim(const Lanes& lanes, Range range);

@@ -2,22 +2,25 @@
 #pragma once
 
 #include "attnplan/planner.h"
-#include "attnplan_plan_format.h"
 #include "planner/graph.h"
 #include "planner/lanes.h"
+#include "planner/resolve.h"
 #include "planner/scratch.h"
 #include "planner/state.h"
 
 namespace attnplan {
 
 struct Plan {
-  attnplan_plan_header header{};  // all but the sizes and the tables
   const Planner::State* state = nullptr;
   const Step* step = nullptr;
   const Group* group = nullptr;
   const Lanes* lanes = nullptr;
   Scratch::Buffers* parts = nullptr;  // segments, refusals, warnings, chunks, work list
+  uint64_t step_hash = 0;
+  Range decode;  // D: what a decode kernel was tried on
+  Resolution resolution;
   Graph graph;
+  int32_t page_table_width = 0;  // pages
   uint8_t inexact = 0;          // all bits of lanes->inexact together
   int32_t padded_requests = 0;  // extent of request-indexed sections, graph pads included
   int32_t padded_rows = 0;      // of row-indexed ones

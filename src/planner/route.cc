@@ -42,38 +42,41 @@ class Router {
                        [wanted](const Kernel& kernel) { return kernel.route == wanted; });
   }
 
-  // Measured once per range and step, also for several planners and policies.
-  const Facts& facts_of(Range range) {
+  // The scan has measured all live requests (where a draft step was cut, before the cut). Other
+  // ranges are measured once per step, also for several planners and policies.
+  void find_facts(Range range, Facts* facts) {
     constexpr size_t kMostKnown = 8;
+    const ScanResult& scan = *in_.scan;
+    if (range.begin == scan.first_live && range.end == scan.last_live + 1 && lanes_.cut == nullptr) {
+      return make_facts(lanes_, range, scan.all, facts);
+    }
     auto& known = buffers_.known_facts;
     for (const KnownFacts& k : known) {
-      if (k.range == range) return k.facts;
+      if (k.range == range) {
+        *facts = k.facts;
+        return;
+      }
     }
+    measure(lanes_, range, *in_.isa, facts);
     if (known.size() == kMostKnown) known.pop_back();
-    known.push_back({range, measure_or_reuse(range)});
-    return known.back().facts;
-  }
-
-  // The scan has measured all live requests; where a draft step was cut, before the cut.
-  Facts measure_or_reuse(Range range) const {
-    const ScanResult& scan = *in_.scan;
-    const bool whole = range.begin == scan.first_live && range.end == scan.last_live + 1;
-    if (whole && lanes_.cut == nullptr) return make_facts(lanes_, range, scan.all);
-    return measure(lanes_, range, *in_.isa);
+    known.push_back({range, *facts});
   }
 
   // The first kernel of the route that admits `range` gets it; the others' reasons are kept.
   bool try_route(Route wanted, Range range) {
-    const Facts& facts = facts_of(range);
+    RoutedSegment& segment = buffers_.segments.emplace_back();
+    segment.range = range;
+    find_facts(range, &segment.facts);
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != wanted) continue;
-      const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);
+      const uint32_t reasons = refusals(kernels_[k], segment.facts, lanes_, range);
       if (reasons == 0) {
-        buffers_.segments.push_back({range, static_cast<int32_t>(k), facts});
+        segment.kernel = static_cast<int32_t>(k);
         return true;
       }
       buffers_.trials.push_back({static_cast<int32_t>(k), range, reasons});
     }
+    buffers_.segments.pop_back();
     return false;
   }
 
@@ -126,7 +129,8 @@ class Router {
   }
 
   void keep_refusals(Route wanted, Range range) {
-    const Facts facts = measure(lanes_, range, *in_.isa);
+    Facts facts;
+    measure(lanes_, range, *in_.isa, &facts);
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != wanted) continue;
       const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);

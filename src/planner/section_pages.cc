@@ -107,7 +107,7 @@ void write_last_page_len(const Plan& plan, const SectionSpec& spec, int32_t* out
 // The entries that the id check covers: those of the host's length.
 void write_page_table(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   const KvView& view = *plan.state->view;
-  const int64_t width = plan.header.page_table_width;
+  const int64_t width = plan.page_table_width;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i, out += width) {
     const int32_t seq_len = plan.lanes->query_lens[i] > 0 ? plan.lanes->seq_lens[i] : 0;
@@ -184,7 +184,7 @@ void describe_pages(const Plan* plan, const Planner::State& state, SectionList* 
   const uint8_t lengths = device_if(plan && (plan->inexact & kSeqInexact) != 0);
   const int64_t n = plan ? plan->lanes->n : 0;
   const int64_t padded_n = plan ? plan->padded_requests : 0;
-  const int64_t width = plan ? plan->header.page_table_width : 0;
+  const int64_t width = plan ? plan->page_table_width : 0;
   if (asked(ATTNPLAN_SECTION_PAGE_INDPTR)) {
     list->add_ints(ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_EXTENT_REQUESTS, lengths, n + 1,
                    padded_n + 1, c.requests + 1);

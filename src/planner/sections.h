@@ -15,22 +15,33 @@ struct SectionSpec {
   uint16_t type;
   uint8_t extent;
   uint8_t validity;
-  int32_t element_bytes;
+  int64_t offset;    // bytes from the start of the blob
   int64_t count;     // elements with values
-  int64_t used;      // elements written: values and the fill of graph pads
   int64_t capacity;  // elements there is room for
+  int64_t used;      // elements written: values and the fill of graph pads
+  int64_t element_bytes;
 };
 
-// The sections of a plan in ascending id.
+inline size_t align_section(size_t bytes) {
+  return (bytes + ATTNPLAN_PLAN_ALIGNMENT - 1) & ~size_t{ATTNPLAN_PLAN_ALIGNMENT - 1};
+}
+
+// The sections of a plan in ascending id, placed one behind the other.
 class SectionList {
  public:
   static constexpr int kMax = 36;
 
+  // `front`: bytes before the first section. `fixed`: every section keeps its capacity.
+  SectionList(size_t front, bool fixed) : end_(front), fixed_(fixed) {}
+
   // `capacity` is what the planner's limits allow; it takes effect under a fixed layout.
   void add(int32_t id, uint16_t type, uint8_t extent, uint8_t validity, size_t element_bytes,
            int64_t count, int64_t used, int64_t capacity) {
-    specs_[size_++] = {id,    type, extent,  validity, static_cast<int32_t>(element_bytes),
-                       count, used, capacity};
+    const size_t offset = align_section(end_);
+    if (!fixed_) capacity = used;
+    if (capacity > 0) end_ = offset + static_cast<size_t>(capacity) * element_bytes;
+    specs_[size_++] = {id,    type,     extent, validity, static_cast<int64_t>(offset),
+                       count, capacity, used,   static_cast<int64_t>(element_bytes)};
   }
   void add_ints(int32_t id, uint8_t extent, uint8_t validity, int64_t count, int64_t used,
                 int64_t capacity) {
@@ -45,10 +56,13 @@ class SectionList {
   SectionSpec* begin() { return specs_; }
   SectionSpec* end() { return specs_ + size_; }
   int size() const { return size_; }
+  size_t total_bytes() const { return align_section(end_); }
 
  private:
-  SectionSpec specs_[kMax];
   int size_ = 0;
+  size_t end_;
+  bool fixed_;
+  SectionSpec specs_[kMax];
 };
 
 // Families, in ascending id. `plan` null: only capacities are asked for.

@@ -23,6 +23,7 @@ struct Planner::State {
   std::optional<KvView> view;
   Ragged policy = Ragged::kDemote;
   bool fixed_layout = false;
+  int32_t num_sections = 0;  // of every plan
   Capacity capacity;
   const Isa* isa = nullptr;
   uint64_t hash = 0;  // of everything above that can change a plan

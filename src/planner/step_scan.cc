@@ -9,8 +9,10 @@ namespace attnplan {
 
 uint64_t step_identity(const Planner::State& state, const Step& step, Scratch::Buffers& buffers) {
   const Lengths lengths = resolve_lengths(step, *state.isa, buffers);
-  const ScannedStep scanned = scan_step(state.config, step, lengths, *state.isa, buffers);
-  return hash_step(step, scanned.result.prints, *state.isa);
+  ScanResult result;
+  Lanes lanes;
+  scan_step(state.config, step, lengths, *state.isa, buffers, &result, &lanes);
+  return hash_step(step, result.prints, *state.isa);
 }
 
 Status scan_and_validate(const Planner::State& state, const Step& step, Scratch::Buffers& buffers,
@@ -19,15 +21,7 @@ Status scan_and_validate(const Planner::State& state, const Step& step, Scratch:
   scan->step = &step;
   scan->key = scan_key(state.config);
   scan->lengths = resolve_lengths(step, *state.isa, buffers);
-  const ScannedStep scanned = scan_step(state.config, step, scan->lengths, *state.isa, buffers);
-  scan->marks = scanned.result;
-  scan->lanes = Lanes{};
-  scan->lanes.n = step.num_reqs;
-  scan->lanes.rows = scan->marks.all.rows;
-  scan->lanes.query_lens = scan->lengths.query_lens;
-  scan->lanes.seq_lens = scan->lengths.seq_lens;
-  scan->lanes.context_lens = scanned.context_lens;
-  scan->lanes.classes = scanned.classes;
+  scan_step(state.config, step, scan->lengths, *state.isa, buffers, &scan->marks, &scan->lanes);
   return validate(state.config, step, scan->lengths, scan->marks, scan->lanes.context_lens,
                   scan->lanes.classes, error);
 }

@@ -26,7 +26,7 @@ struct StepScan {
   bool ready = false;  // lanes, marks and facts are those of `step` under `key`
   uint64_t hash = 0;
   Lengths lengths;
-  ScanResult marks{};  // in plan order once ready
+  ScanResult marks;  // in plan order once ready
   Lanes lanes;
 };
 

@@ -8,78 +8,107 @@
 namespace attnplan {
 namespace {
 
-constexpr size_t kAlignment = ATTNPLAN_PLAN_ALIGNMENT;
-size_t align(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-size_t bytes_of(const SectionSpec& spec, int64_t elements) {
-  return static_cast<size_t>(elements) * static_cast<size_t>(spec.element_bytes);
+// Bytes before the first section: header, section table, byte ranges.
+size_t front_bytes(int num_sections, bool fixed) {
+  const auto count = static_cast<size_t>(num_sections);
+  const size_t most_ranges = fixed ? count + 1 : 1;
+  return sizeof(attnplan_plan_header) + count * sizeof(attnplan_section) +
+         most_ranges * sizeof(attnplan_byte_range);
 }
 
-// header | section table | byte ranges | sections
-struct BlobLayout {
-  SectionList sections;
-  attnplan_section table[SectionList::kMax];
-  attnplan_byte_range ranges[SectionList::kMax + 1];
-  int num_ranges = 0;
-  size_t front = 0;  // bytes before the first section
-  size_t total = 0;
-
-  void place(bool fixed) {
-    const auto count = static_cast<size_t>(sections.size());
-    const size_t most_ranges = fixed ? count + 1 : 1;
-    front = sizeof(attnplan_plan_header) + count * sizeof table[0] + most_ranges * sizeof ranges[0];
-    size_t end = front;
-    int i = 0;
-    for (SectionSpec& spec : sections) {
-      if (!fixed) spec.capacity = spec.used;
-      const size_t offset = align(end);
-      table[i++] = {
-          spec.id,    spec.type,    spec.extent, spec.validity, static_cast<int64_t>(offset),
-          spec.count, spec.capacity};
-      if (spec.capacity > 0) end = offset + bytes_of(spec, spec.capacity);
-    }
-    total = align(end);
-  }
-
-  // What has to be copied: all of it, or under a fixed layout the part of each section in use,
-  // neighbours joined.
-  void find_ranges(bool fixed) {
-    if (!fixed) {
-      ranges[num_ranges++] = {0, static_cast<int64_t>(total)};
-      return;
-    }
-    ranges[num_ranges++] = {0, static_cast<int64_t>(align(front))};
-    int i = 0;
-    for (const SectionSpec& spec : sections) {
-      const int64_t offset = table[i++].offset;
-      if (spec.used == 0) continue;
-      const auto end =
-          static_cast<int64_t>(align(static_cast<size_t>(offset) + bytes_of(spec, spec.used)));
-      attnplan_byte_range& last = ranges[num_ranges - 1];
-      if (last.offset + last.bytes == offset) {
-        last.bytes = end - last.offset;
-      } else {
-        ranges[num_ranges++] = {offset, end - offset};
-      }
-    }
-  }
-};
-
-Status check_capacities(const Plan& plan, BlobLayout& layout, bool fixed, Error* error) {
-  for (const SectionSpec& spec : layout.sections) {
+Status check_capacities(const Plan& plan, SectionList& sections, bool fixed, Error* error) {
+  for (const SectionSpec& spec : sections) {
     if (!fixed || spec.used <= spec.capacity) continue;
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, spec.used, spec.capacity,
                       "section %d takes %lld elements, the fixed layout has room for %lld", spec.id,
                       static_cast<long long>(spec.used), static_cast<long long>(spec.capacity));
   }
+  const size_t total = sections.total_bytes();
   const int64_t limit = plan.state->config.limits.max_sections_bytes;
-  if (limit > 0 && layout.total > static_cast<size_t>(limit)) {
-    return error->set(Status::kPlanError, Code::kCapacityExceeded, -1,
-                      static_cast<int64_t>(layout.total), limit,
-                      "the plan takes %zu bytes, beyond max_sections_bytes %lld", layout.total,
+  if (limit > 0 && total > static_cast<size_t>(limit)) {
+    return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, static_cast<int64_t>(total),
+                      limit, "the plan takes %zu bytes, beyond max_sections_bytes %lld", total,
                       static_cast<long long>(limit));
   }
   return Status::kOk;
+}
+
+// What has to be copied: all of it, or under a fixed layout the part of each section in use,
+// neighbours joined. Returns the number of ranges.
+int write_ranges(SectionList& sections, size_t front, bool fixed, attnplan_byte_range* ranges) {
+  if (!fixed) {
+    ranges[0] = {0, static_cast<int64_t>(sections.total_bytes())};
+    return 1;
+  }
+  int last = 0;
+  ranges[0] = {0, static_cast<int64_t>(align_section(front))};
+  for (const SectionSpec& spec : sections) {
+    if (spec.used == 0) continue;
+    const auto end = static_cast<int64_t>(
+        align_section(static_cast<size_t>(spec.offset + spec.used * spec.element_bytes)));
+    if (ranges[last].offset + ranges[last].bytes == spec.offset) {
+      ranges[last].bytes = end - ranges[last].offset;
+    } else {
+      ranges[++last] = {spec.offset, end - spec.offset};
+    }
+  }
+  return last + 1;
+}
+
+// Counts per route, and the maxima that engines ask for per route.
+void count(const attnplan_segment& s, attnplan_plan_header* h) {
+  const int32_t rows = s.row_end - s.row_begin;
+  struct Totals {
+    int32_t* requests;
+    int32_t* rows;
+    int32_t* max_query_len;
+  };
+  const Totals totals =
+      s.route == static_cast<int32_t>(Route::kDecode)
+          ? Totals{&h->num_decodes, &h->num_decode_tokens, &h->max_decode_query_len}
+      : s.route == static_cast<int32_t>(Route::kExtend)
+          ? Totals{&h->num_extends, &h->num_extend_tokens, &h->max_extend_query_len}
+          : Totals{&h->num_prefills, &h->num_prefill_tokens, &h->max_prefill_query_len};
+  *totals.requests += s.num_live;
+  *totals.rows += rows;
+  *totals.max_query_len = std::max(*totals.max_query_len, s.max_query_len);
+}
+
+void fill_graph(const Graph& graph, attnplan_plan_header* h) {
+  h->flags |= ATTNPLAN_PLAN_HAS_GRAPH;
+  h->graph_kind = static_cast<int32_t>(graph.kind);
+  h->graph_rows = graph.rows;
+  h->graph_requests = graph.requests;
+  h->graph_pad_rows = graph.pad_rows;
+  h->graph_pad_requests = graph.pad_requests;
+  h->graph_width = graph.width;
+}
+
+// All but the sizes.
+void fill_header(const Plan& plan, attnplan_plan_header* header) {
+  *header = {};
+  attnplan_plan_header& h = *header;
+  const Lanes& lanes = *plan.lanes;
+  h.magic = ATTNPLAN_PLAN_MAGIC;
+  h.major = ATTNPLAN_PLAN_MAJOR;
+  h.minor = ATTNPLAN_PLAN_MINOR;
+  h.header_bytes = sizeof h;
+  if (lanes.order != nullptr) h.flags |= ATTNPLAN_PLAN_SORTED;
+  if (plan.state->fixed_layout) h.flags |= ATTNPLAN_PLAN_FIXED_LAYOUT;
+  h.step_hash = plan.step_hash;
+  h.planner_hash = plan.state->hash;
+  h.num_segments = static_cast<int32_t>(plan.parts->segments.size());
+  h.num_reqs = lanes.n;
+  h.num_rows = static_cast<int32_t>(lanes.rows);
+  for (const attnplan_segment& segment : plan.parts->segments) count(segment, &h);
+  h.num_pads = lanes.n - h.num_decodes - h.num_extends - h.num_prefills;
+  h.ragged_policy = static_cast<int32_t>(plan.resolution.policy);
+  h.decode_req_begin = plan.decode.begin;
+  h.decode_req_end = plan.decode.end;
+  h.query_len_bound = lanes.query_bound;
+  for (int i = 0; i < 3; ++i) h.policy_costs[i] = plan.resolution.costs[i];
+  h.page_table_width = plan.page_table_width;
+  if (plan.state->config.graph.enabled) fill_graph(plan.graph, &h);
 }
 
 void write_section(const Plan& plan, const SectionSpec& spec, std::byte* out) {
@@ -93,58 +122,62 @@ void write_section(const Plan& plan, const SectionSpec& spec, std::byte* out) {
   write_work(plan, spec, out);
 }
 
-void write_front(const Plan& plan, const BlobLayout& layout, int num_sections, std::byte* out) {
-  attnplan_plan_header header = plan.header;
-  header.total_bytes = layout.total;
-  header.num_sections = num_sections;
-  header.num_byte_ranges = layout.num_ranges;
-  std::memcpy(out, &header, sizeof header);
-  size_t at = sizeof header;
-  const size_t table_bytes = static_cast<size_t>(num_sections) * sizeof layout.table[0];
-  std::memcpy(out + at, layout.table, table_bytes);
-  at += table_bytes;
-  const size_t range_bytes = static_cast<size_t>(layout.num_ranges) * sizeof layout.ranges[0];
-  std::memcpy(out + at, layout.ranges, range_bytes);
-  at += range_bytes;
-  std::memset(out + at, 0, align(layout.front) - at);
+void write_front(const Plan& plan, SectionList& sections, size_t front, bool fixed,
+                 std::byte* out) {
+  auto* header = reinterpret_cast<attnplan_plan_header*>(out);
+  fill_header(plan, header);
+  header->total_bytes = sections.total_bytes();
+  header->num_sections = sections.size();
+  auto* table = reinterpret_cast<attnplan_section*>(header + 1);
+  for (const SectionSpec& s : sections) {
+    *table++ = {s.id, s.type, s.extent, s.validity, s.offset, s.count, s.capacity};
+  }
+  auto* ranges = reinterpret_cast<attnplan_byte_range*>(table);
+  header->num_byte_ranges = write_ranges(sections, front, fixed, ranges);
+  auto* end = reinterpret_cast<std::byte*>(ranges + header->num_byte_ranges);
+  std::memset(end, 0, static_cast<size_t>(out + align_section(front) - end));
 }
 
 }  // namespace
 
 Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* bytes, Error* error) {
   const bool fixed = plan.state->fixed_layout;
-  BlobLayout layout;
-  describe_sections(&plan, *plan.state, &layout.sections);
-  layout.place(fixed);
+  const size_t front = front_bytes(plan.state->num_sections, fixed);
+  SectionList sections(front, fixed);
+  describe_sections(&plan, *plan.state, &sections);
   if (fixed || plan.state->config.limits.max_sections_bytes > 0) {
-    const Status status = check_capacities(plan, layout, fixed, error);
+    const Status status = check_capacities(plan, sections, fixed, error);
     if (status != Status::kOk) return status;
   }
-  *bytes = layout.total;
+  const size_t total = sections.total_bytes();
+  *bytes = total;
   if (out == nullptr) return Status::kOk;
-  if (layout.total > capacity) {
+  if (total > capacity) {
     return error->set(Status::kBufferTooSmall, Code::kCapacityExceeded, -1,
-                      static_cast<int64_t>(layout.total), static_cast<int64_t>(capacity),
-                      "the plan takes %zu bytes, the buffer has %zu", layout.total, capacity);
+                      static_cast<int64_t>(total), static_cast<int64_t>(capacity),
+                      "the plan takes %zu bytes, the buffer has %zu", total, capacity);
   }
-  layout.find_ranges(fixed);
-  write_front(plan, layout, layout.sections.size(), out);
-  int i = 0;
-  for (const SectionSpec& spec : layout.sections) {
-    const auto offset = static_cast<size_t>(layout.table[i++].offset);
+  write_front(plan, sections, front, fixed, out);
+  for (const SectionSpec& spec : sections) {
     if (spec.used == 0) continue;
-    const size_t used = bytes_of(spec, spec.used);
-    write_section(plan, spec, out + offset);
-    std::memset(out + offset + used, 0, align(offset + used) - (offset + used));
+    std::byte* const begin = out + spec.offset;
+    const auto used = static_cast<size_t>(spec.used * spec.element_bytes);
+    write_section(plan, spec, begin);
+    std::memset(begin + used, 0, align_section(used) - used);
   }
   return Status::kOk;
 }
 
+int count_sections(const Planner::State& state) {
+  SectionList sections(0, true);
+  describe_sections(nullptr, state, &sections);
+  return sections.size();
+}
+
 size_t plan_bound(const Planner::State& state) {
-  BlobLayout layout;
-  describe_sections(nullptr, state, &layout.sections);
-  layout.place(true);
-  return layout.total;
+  SectionList sections(front_bytes(state.num_sections, true), true);
+  describe_sections(nullptr, state, &sections);
+  return sections.total_bytes();
 }
 
 }  // namespace attnplan

@@ -11,6 +11,9 @@ namespace attnplan {
 // layout, or all of them beyond max_sections_bytes); out == nullptr only asks for *bytes.
 Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* bytes, Error* error);
 
+// Sections of every plan of this planner.
+int count_sections(const Planner::State& state);
+
 // Bytes of the largest plan within the planner's limits, of which none may be missing.
 size_t plan_bound(const Planner::State& state);
 
