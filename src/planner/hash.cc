@@ -88,7 +88,7 @@ void add(const KvCache& k, Hasher* h) {
 }  // namespace
 
 uint64_t hash_step(const Step& step, const uint64_t (&prints)[3], const Isa& isa) {
-  const void* const arrays[] = {step.seq_lens,         step.num_computed_tokens,
+  const void* const arrays[] = {step.seq_lens,          step.num_computed_tokens,
                                 step.num_prompt_tokens, step.num_known_tokens,
                                 step.num_draft_tokens,  step.is_prefilling,
                                 step.seq_len_exact};

@@ -21,11 +21,11 @@ struct Plan {
   Resolution resolution;
   Graph graph;
   int32_t page_table_width = 0;  // pages
-  uint8_t inexact = 0;          // all bits of lanes->inexact together
-  int32_t padded_requests = 0;  // extent of request-indexed sections, graph pads included
-  int32_t padded_rows = 0;      // of row-indexed ones
-  int32_t pad_width = 0;        // rows of each graph pad: 0, or `width` for pads of full width
-  int32_t first_graph_pad = 0;  // plan position behind the last segment
+  uint8_t inexact = 0;           // all bits of lanes->inexact together
+  int32_t padded_requests = 0;   // extent of request-indexed sections, graph pads included
+  int32_t padded_rows = 0;       // of row-indexed ones
+  int32_t pad_width = 0;         // rows of each graph pad: 0, or `width` for pads of full width
+  int32_t first_graph_pad = 0;   // plan position behind the last segment
   // Requests whose rows the device splits, and the plan positions from the first to behind the last
   // of them: in between even exact requests' rows may move.
   int32_t num_query_inexact = 0;

@@ -47,7 +47,8 @@ class Router {
   void find_facts(Range range, Facts* facts) {
     constexpr size_t kMostKnown = 8;
     const ScanResult& scan = *in_.scan;
-    if (range.begin == scan.first_live && range.end == scan.last_live + 1 && lanes_.cut == nullptr) {
+    if (range.begin == scan.first_live && range.end == scan.last_live + 1 &&
+        lanes_.cut == nullptr) {
       return make_facts(lanes_, range, scan.all, facts);
     }
     auto& known = buffers_.known_facts;

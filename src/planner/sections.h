@@ -40,8 +40,15 @@ class SectionList {
     const size_t offset = align_section(end_);
     if (!fixed_) capacity = used;
     if (capacity > 0) end_ = offset + static_cast<size_t>(capacity) * element_bytes;
-    specs_[size_++] = {id,    type,     extent, validity, static_cast<int64_t>(offset),
-                       count, capacity, used,   static_cast<int64_t>(element_bytes)};
+    specs_[size_++] = {id,
+                       type,
+                       extent,
+                       validity,
+                       static_cast<int64_t>(offset),
+                       count,
+                       capacity,
+                       used,
+                       static_cast<int64_t>(element_bytes)};
   }
   void add_ints(int32_t id, uint8_t extent, uint8_t validity, int64_t count, int64_t used,
                 int64_t capacity) {

@@ -72,7 +72,8 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
                                     ? in.num_computed_tokens[i]
                                     : std::max<int64_t>(int64_t{seq_len} - query_len, 0);
     const auto product = [&](int64_t a, int64_t b) {
-      return uint64_t{static_cast<uint32_t>(a) + first_key} * (static_cast<uint32_t>(b) + second_key);
+      return uint64_t{static_cast<uint32_t>(a) + first_key} *
+             (static_cast<uint32_t>(b) + second_key);
     };
     result->suspicious |= suspicious(in, i, query_len, seq_len, context_len);
     result->prints[0] += product(query_len, seq_len);
@@ -80,8 +81,8 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
       result->prints[1] += product(context_len, value_or_zero(in.num_prompt_tokens, i));
     }
     if (third) {
-      result->prints[2] += product(value_or_zero(in.num_known_tokens, i),
-                                   value_or_zero(in.num_draft_tokens, i));
+      result->prints[2] +=
+          product(value_or_zero(in.num_known_tokens, i), value_or_zero(in.num_draft_tokens, i));
     }
     first_key += kFirstKeyStep;
     second_key += kSecondKeyStep;

@@ -166,7 +166,7 @@ TEST(Isa, FingerprintsTellArraysApart) {
                           .num_known_tokens = a.known.data(),
                           .num_draft_tokens = a.drafts.data()};
     const Scanned before = run(best_isa().scan, in);
-    std::vector<int32_t>* const arrays[] = {&a.query, &a.seq, &a.computed,
+    std::vector<int32_t>* const arrays[] = {&a.query,  &a.seq,   &a.computed,
                                             &a.prompt, &a.known, &a.drafts};
     auto& array = *arrays[random.between(0, 5)];
     const auto pick = [&] { return static_cast<size_t>(random.between(0, in.n - 1)); };
