@@ -164,7 +164,15 @@ TEST(Isa, FingerprintsTellArraysApart) {
                           .num_computed_tokens = a.computed.data(),
                           .num_prompt_tokens = a.prompt.data(),
                           .num_known_tokens = a.known.data(),
-                          .num_draft_tokens = a.drafts.data()};
+                          .num_draft_tokens = a.drafts.data(),
+                          .is_prefilling = nullptr,
+                          .decode_threshold = 4,
+                          .max_query_len = INT32_MAX,
+                          .causal = true,
+                          .all_exact = false,
+                          .target_phase = true,
+                          .dummy_phase = false,
+                          .short_extend_decode = false};
     const Scanned before = run(best_isa().scan, in);
     std::vector<int32_t>* const arrays[] = {&a.query,  &a.seq,   &a.computed,
                                             &a.prompt, &a.known, &a.drafts};
