@@ -14,7 +14,7 @@ install(TARGETS attnplan attnplan_core EXPORT attnplan_targets
 if(TARGET attnplan_command)
   install(TARGETS attnplan_command DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(FILES capi/attnplan.h capi/attnplan_plan_format.h
+install(FILES capi/attnplan.h capi/attnplan_plan_format.h capi/attnplan_types.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/attnplan DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
