@@ -4,6 +4,10 @@
 
 namespace attnplan {
 
+int64_t row_stride_of(const Group& group) {
+  return group.row_stride != 0 ? group.row_stride : group.columns;
+}
+
 int64_t columns_of(const Group& group, int32_t request) {
   if (group.block_indptr == nullptr) return group.columns;
   return std::max<int64_t>(int64_t{group.block_indptr[request + 1]} - group.block_indptr[request],
@@ -13,8 +17,7 @@ int64_t columns_of(const Group& group, int32_t request) {
 const int32_t* ids_of(const Group& group, int32_t request) {
   if (group.block_ids == nullptr) return nullptr;
   if (group.block_indptr != nullptr) return group.block_ids + group.block_indptr[request];
-  const int64_t stride = group.row_stride != 0 ? group.row_stride : group.columns;
-  return group.block_ids + request * stride;
+  return group.block_ids + request * row_stride_of(group);
 }
 
 int32_t blocks_for(int32_t seq_len, int32_t block_size) {
@@ -90,6 +93,18 @@ bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
 Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error) {
   if (in.group->block_ids == nullptr || !in.group->check_ids) return Status::kOk;
   const int32_t num_blocks = in.cache->num_blocks;
+  if (isa.rows_in_range({.n = in.num_reqs,
+                         .ids = in.group->block_ids,
+                         .indptr = in.group->block_indptr,
+                         .row_stride = row_stride_of(*in.group),
+                         .columns = in.group->columns,
+                         .order = nullptr,
+                         .query_lens = in.query_lens,
+                         .seq_lens = in.seq_lens,
+                         .block_size = in.cache->block_size,
+                         .num_blocks = num_blocks})) {
+    return Status::kOk;
+  }
   for (int32_t i = 0; i < in.num_reqs; ++i) {
     if (in.query_lens[i] == 0) continue;
     const int32_t* ids = ids_of(*in.group, i);
@@ -101,7 +116,7 @@ Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error) {
                       "block %lld of request %d has id %d, but the cache has %d blocks",
                       static_cast<long long>(bad - ids), i, *bad, num_blocks);
   }
-  return Status::kOk;
+  return Status::kOk;  // not reached: the rows differ from what was looked at first
 }
 
 }  // namespace attnplan

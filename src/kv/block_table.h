@@ -22,6 +22,7 @@ struct BlockTableInput {
   int32_t num_reqs;
 };
 
+int64_t row_stride_of(const Group& group);
 int64_t columns_of(const Group& group, int32_t request);
 const int32_t* ids_of(const Group& group, int32_t request);
 int32_t blocks_for(int32_t seq_len, int32_t block_size);

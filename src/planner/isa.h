@@ -45,6 +45,26 @@ struct ScanResult {
   uint64_t prints[3];  // fingerprint.h: of (query, seq), (computed, prompt), (known, drafts)
 };
 
+// The rows of a block table. Of each only the live ids are read, as many as its tokens need.
+struct IdRows {
+  int32_t n;
+  const int32_t* ids;
+  const int32_t* indptr;  // null: row i starts at ids + i * row_stride and has `columns` ids
+  int64_t row_stride;
+  int64_t columns;
+  const int32_t* order;       // null, or [n] the row of each of the following
+  const int32_t* query_lens;  // [n] 0: a pad, without live ids
+  const int32_t* seq_lens;    // [n]
+  int32_t block_size;
+  int32_t num_blocks;
+};
+
+// Page j of block b is b * stride + j. A stride is a multiple of pages_per_block.
+struct PageShape {
+  int32_t pages_per_block;
+  int32_t stride;
+};
+
 struct Isa {
   const char* name;
   // query_lens[i] = starts[i + 1] - starts[i]; true where the starts decrease somewhere.
@@ -57,6 +77,12 @@ struct Isa {
   void (*measure)(const int32_t* query_lens, const int32_t* seq_lens, const int32_t* context_lens,
                   int32_t n, MeasureResult* result);
   bool (*ids_in_range)(const int32_t* ids, int32_t n, int32_t num_blocks);
+  // Whether all live ids of all rows are in [0, num_blocks).
+  bool (*rows_in_range)(const IdRows& rows);
+  // Row by row the pages of its live ids, in order, then -1 up to `wide` ids' pages.
+  void (*expand_rows)(const IdRows& rows, PageShape shape, int64_t wide, int32_t* out);
+  // The pages of ids [0, live), then -1 for those of ids [live, wide), of which none is read.
+  void (*expand_ids)(PageShape shape, const int32_t* ids, int32_t live, int64_t wide, int32_t* out);
   uint64_t (*hash)(const void* data, size_t bytes, uint64_t seed);
 };
 

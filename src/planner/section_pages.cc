@@ -17,50 +17,30 @@ const int32_t* ids_at(const Plan& plan, int32_t position) {
   return ids_of(*plan.group, plan.lanes->input_request(position));
 }
 
-// Pages [0, count) of a request whose blocks have kPages pages each: a constant, so that a block is
-// a few wide stores.
-template <int32_t kPages>
-int32_t* expand_blocks(uint32_t stride, const int32_t* ids, int64_t count, int32_t* out) {
-  for (; count >= kPages; count -= kPages, out += kPages, ++ids) {
-    const uint32_t first = static_cast<uint32_t>(*ids) * stride;
-    for (uint32_t j = 0; j < kPages; ++j) out[j] = static_cast<int32_t>(first + j);
-  }
-  for (uint32_t j = 0; j < count; ++j) {
-    out[j] = static_cast<int32_t>(static_cast<uint32_t>(*ids) * stride + j);
-  }
-  return out + count;
+PageShape page_shape(const Plan& plan) {
+  const KvView& view = *plan.state->view;
+  return {static_cast<int32_t>(view.pages_per_block), static_cast<int32_t>(view.block_page_stride)};
 }
 
-// The same for any number of pages.
-int32_t* expand_any(uint32_t stride, uint32_t pages, const int32_t* ids, int64_t count,
-                    int32_t* out) {
-  for (; count > 0; ++ids) {
-    const uint32_t first = static_cast<uint32_t>(*ids) * stride;
-    const auto here = static_cast<uint32_t>(std::min<int64_t>(count, pages));
-    for (uint32_t j = 0; j < here; ++j) out[j] = static_cast<int32_t>(first + j);
-    out += here;
-    count -= here;
+// Pages [0, count) of a request, in order. A negative id gives negative pages. Behind them the
+// memory up to `end` may be written to: whole vectors are faster, and the next request follows.
+int32_t* expand_list(const Isa& isa, PageShape shape, const int32_t* ids, int32_t count,
+                     int32_t* out, const int32_t* end) {
+  constexpr int64_t kBlocks = 16;
+  const int32_t whole = count / shape.pages_per_block, rest = count % shape.pages_per_block;
+  const int32_t blocks = whole + (rest > 0);
+  const int64_t wide = (blocks + kBlocks - 1) / kBlocks * kBlocks;
+  if (wide * shape.pages_per_block <= end - out) {
+    isa.expand_ids(shape, ids, blocks, wide, out);
+    return out + count;
+  }
+  isa.expand_ids(shape, ids, whole, whole, out);
+  out += whole * shape.pages_per_block;
+  for (int32_t j = 0; j < rest; ++j) {
+    const auto first = static_cast<uint32_t>(ids[whole]) * static_cast<uint32_t>(shape.stride);
+    *out++ = static_cast<int32_t>(first + static_cast<uint32_t>(j));
   }
   return out;
-}
-
-// Pages [0, count) of a request, in order. A negative id gives negative pages.
-int32_t* expand(const KvView& view, const int32_t* ids, int64_t count, int32_t* out) {
-  const auto stride = static_cast<uint32_t>(view.block_page_stride);
-  switch (view.pages_per_block) {
-    case 1:
-      return stride == 1 ? std::copy_n(ids, count, out) : expand_blocks<1>(stride, ids, count, out);
-    case 2:
-      return expand_blocks<2>(stride, ids, count, out);
-    case 4:
-      return expand_blocks<4>(stride, ids, count, out);
-    case 8:
-      return expand_blocks<8>(stride, ids, count, out);
-    case 16:
-      return expand_blocks<16>(stride, ids, count, out);
-    default:
-      return expand_any(stride, static_cast<uint32_t>(view.pages_per_block), ids, count, out);
-  }
 }
 
 void write_page_indptr(const Plan& plan, const SectionSpec& spec, int32_t* out) {
@@ -81,12 +61,14 @@ void write_page_indptr(const Plan& plan, const SectionSpec& spec, int32_t* out) 
 }
 
 void write_page_indices(const Plan& plan, const SectionSpec& spec, int32_t* out) {
-  const KvView& view = *plan.state->view;
+  const PageShape shape = page_shape(plan);
+  const int32_t page_size = plan.state->view->page_size;
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     if (plan.seq_inexact(i)) break;  // from here on only the device knows where a list begins
     if (plan.is_full_pad(i)) break;  // nothing but such pads behind it
-    out = expand(view, ids_at(plan, i), pages_for(plan.max_seq_len(i), view.page_size), out);
+    const auto pages = static_cast<int32_t>(pages_for(plan.max_seq_len(i), page_size));
+    out = expand_list(*plan.state->isa, shape, ids_at(plan, i), pages, out, end);
   }
   std::fill(out, end, kFill);
   const bool pads = plan.pad_width > 0 && (plan.inexact & kSeqInexact) == 0;
@@ -106,22 +88,27 @@ void write_last_page_len(const Plan& plan, const SectionSpec& spec, int32_t* out
 
 // The entries that the id check covers: those of the host's length.
 void write_page_table(const Plan& plan, const SectionSpec& spec, int32_t* out) {
-  const KvView& view = *plan.state->view;
+  const Lanes& lanes = *plan.lanes;
+  const IdRows rows = {.n = lanes.n,
+                       .ids = plan.group->block_ids,
+                       .indptr = plan.group->block_indptr,
+                       .row_stride = row_stride_of(*plan.group),
+                       .columns = plan.group->columns,
+                       .order = lanes.order,
+                       .query_lens = lanes.query_lens,
+                       .seq_lens = lanes.seq_lens,
+                       .block_size = plan.state->config.kv_cache->block_size,
+                       .num_blocks = plan.state->config.kv_cache->num_blocks};
+  const PageShape shape = page_shape(plan);
   const int64_t width = plan.page_table_width;
-  int32_t* const end = out + spec.used;
-  for (int32_t i = 0; i < plan.lanes->n; ++i, out += width) {
-    const int32_t seq_len = plan.lanes->query_lens[i] > 0 ? plan.lanes->seq_lens[i] : 0;
-    const int64_t blocks = blocks_for(seq_len, plan.state->config.kv_cache->block_size);
-    const int64_t columns = columns_of(*plan.group, plan.lanes->input_request(i));
-    const int64_t live = std::min(std::min(blocks, columns) * view.pages_per_block, width);
-    expand(view, ids_at(plan, i), live, out);
-    std::fill(out + live, out + width, kFill);
-    if (plan.is_full_pad(i) && width > 0) out[0] = 0;
+  int32_t* const table = out;
+  if (rows.ids != nullptr) {  // null: nobody lives
+    plan.state->isa->expand_rows(rows, shape, width / shape.pages_per_block, out);
+    out += lanes.n * width;
   }
-  for (; out < end; out += width) {
-    std::fill(out, out + width, kFill);
-    if (plan.pad_width > 0 && width > 0) out[0] = 0;
-  }
+  std::fill(out, table + spec.used, kFill);
+  if (plan.pad_width == 0 || width == 0) return;
+  for (int32_t i = plan.first_graph_pad; i < plan.padded_requests; ++i) table[i * width] = 0;
 }
 
 int64_t given_slot(const Group& group, int64_t row) {
