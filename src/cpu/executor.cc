@@ -74,8 +74,12 @@ void Executor::read_requests() {
     row_begin_.push_back(row_begin_.back() + rows);
     row_owner_.insert(row_owner_.end(), static_cast<size_t>(rows), p);
   }
-  if (done_.pad_rows > 0 && plan_.header->graph_requests > in_.lengths.size()) {
-    requests_.resize(static_cast<size_t>(plan_.header->graph_requests), kPad);
+  // A graph's grid begins at the first live request; the batch's own pads behind are part of it.
+  const int32_t first = plan_.segments.empty() ? 0 : plan_.segments.front().req_begin;
+  const int64_t grid_begin = std::clamp(first, 0, in_.lengths.size());
+  const int64_t grid_end = grid_begin + plan_.header->graph_requests;
+  if (done_.pad_rows > 0 && grid_end > in_.lengths.size()) {
+    requests_.resize(static_cast<size_t>(grid_end), kPad);
   }
 }
 
@@ -134,8 +138,10 @@ void Executor::run_segment(const attnplan_segment& segment) {
 // graph covers the requests that it adds.
 void Executor::run_by_width(const attnplan_segment& segment, int64_t width) {
   const auto launched = static_cast<int64_t>(requests_.size());
-  const bool last = segment.req_end == in_.lengths.size();
-  const int64_t end = last ? launched : std::min<int64_t>(segment.req_end, launched);
+  const bool last = done_.pad_rows > 0 && segment.row_end == rows_;
+  const int64_t grid_end =
+      last ? int64_t{segment.req_begin} + plan_.header->graph_requests : segment.req_end;
+  const int64_t end = std::min(grid_end, launched);
   for (int64_t r = std::max(segment.req_begin, 0); r < end; ++r) {
     const int64_t first_row = segment.row_begin + (r - segment.req_begin) * width;
     launch(segment, requests_[r], first_row, width, requests_[r].total - width);

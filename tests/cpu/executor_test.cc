@@ -246,6 +246,21 @@ TEST(Executor, RowsThatAFullGraphAddsComeOutAsZeros) {
   EXPECT_FALSE(rewritten.ok);
 }
 
+// The graph's requests are counted from the first live one, over pads that the batch has itself.
+TEST(Executor, AGraphOverABatchWithPads) {
+  for (const auto& [query_lens, begin] :
+       {std::pair{std::vector<int32_t>{4, 4, 0}, 0}, {{0, 4, 4}, 1}, {{0, 4, 4, 0, 0, 0, 0}, 1}}) {
+    Batch batch{query_lens, {}};
+    for (const int32_t rows : query_lens) batch.seq_lens.push_back(rows > 0 ? 50 : 0);
+    const auto size = static_cast<int32_t>(query_lens.size());
+    PlanBuilder plan(size, 8);
+    plan.full_graph(16, 4, 4).segment(ATTNPLAN_ROUTE_DECODE, begin, begin + 2, 0, 8, 4);
+    const RunReport report = run_plan(config_of(4, 2, 16), batch, plan);
+    expect_right(report);
+    EXPECT_EQ(report.pad_rows, 8);
+  }
+}
+
 TEST(Executor, DraftRowsBehindTheBlockTableAreZeros) {
   // Two columns of 16 tokens: request 1 ends at position 32, its last two rows have no room.
   const attnplan_kv_cache cache = cache_of({ATTNPLAN_LAYOUT_LBNHC, 0, 16, 0});
