@@ -16,6 +16,12 @@ void read_contract_int(Reader& reader, const Place& place, ContractTarget& targe
   target.contract.*kMember = reader.int32(place);
 }
 
+// The step has fields of the same names: the message has to say whose number it is.
+template <auto kMember>
+void read_contract_count(Reader& reader, const Place& place, ContractTarget& target) {
+  target.contract.*kMember = reader.count(place);
+}
+
 template <auto kMember>
 void read_contract_list(Reader& reader, const Place& place, ContractTarget& target) {
   target.contract.*kMember = read_int_list(reader, place, target.batch);
@@ -64,14 +70,14 @@ constexpr Field<ContractTarget> kContractFields[] = {
     {"route", read_contract_word<&C::route, kRoutes>},
     {"uniform", read_contract_flag<ATTNPLAN_CONTRACT_UNIFORM, true>},
     {"query_lens", read_contract_list<&C::query_lens>},
-    {"max_query_len", read_contract_int<&C::max_query_len>},
-    {"max_query_len_x_group", read_contract_int<&C::max_query_len_x_group>},
+    {"max_query_len", read_contract_count<&C::max_query_len>},
+    {"max_query_len_x_group", read_contract_count<&C::max_query_len_x_group>},
     {"groups", read_contract_list<&C::groups>},
     {"context", read_contract_word<&C::context, kContexts>},
     {"exact_seq_lens", read_contract_flag<ATTNPLAN_CONTRACT_EXACT_SEQ_LENS, true>},
-    {"min_requests", read_contract_int<&C::min_requests>},
-    {"max_requests", read_contract_int<&C::max_requests>},
-    {"max_seq_len", read_contract_int<&C::max_seq_len>},
+    {"min_requests", read_contract_count<&C::min_requests>},
+    {"max_requests", read_contract_count<&C::max_requests>},
+    {"max_seq_len", read_contract_count<&C::max_seq_len>},
     {"head_sizes", read_contract_list<&C::head_sizes>},
     {"archs", read_contract_archs},
     {"masks", read_contract_set<&C::masks, kMasks>},
@@ -81,10 +87,10 @@ constexpr Field<ContractTarget> kContractFields[] = {
     {"page_sizes", read_contract_list<&C::page_sizes>},
     {"dtypes", read_contract_set<&C::dtypes, kDtypes>},
     {"layouts", read_contract_set<&C::layouts, kLayouts>},
-    {"tile_tokens", read_contract_int<&C::tile_tokens>},
+    {"tile_tokens", read_contract_count<&C::tile_tokens>},
     {"query_tile", read_contract_int<&C::query_tile>},
     {"kv_tile", read_contract_int<&C::kv_tile>},
-    {"num_splits", read_contract_int<&C::num_splits>},
+    {"num_splits", read_contract_count<&C::num_splits>},
     {"offset_limit", read_contract_offset_limit},
     {"equal_kv_rows", read_contract_flag<ATTNPLAN_CONTRACT_EQUAL_KV_ROWS, true>},
     {"equal_scale_rows", read_contract_flag<ATTNPLAN_CONTRACT_EQUAL_SCALE_ROWS, true>},

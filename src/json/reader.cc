@@ -149,10 +149,12 @@ int32_t Reader::count(const Place& place) {
 
 int32_t Reader::positive(const Place& place) {
   const int32_t value = int32(place);
-  if (value == 0 && !error_ && node(place).integer == 0) {
-    range_fault(scalar_fault_, place, 0, 1, "it must be at least 1");
+  if (value >= 1 || error_) return value;
+  const int64_t written = node(place).integer;  // 0 may also be what is left of a larger one
+  if (fits_int32(written)) {
+    range_fault(scalar_fault_, place, written, 1, "it must be at least 1");
   }
-  return value;
+  return 0;
 }
 
 int32_t Reader::word(const Place& place, std::span<const Word> words) {

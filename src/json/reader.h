@@ -63,7 +63,7 @@ class Reader {
   int32_t cache_int32(const Place& place);
   // A count that may be zero: negative ones become the fault, and 0.
   int32_t count(const Place& place);
-  // A count that has a default and may not be zero: the fault, and 0.
+  // A count that has a default and may not be zero: less than 1 becomes the fault, and 0.
   int32_t positive(const Place& place);
   int32_t word(const Place& place, std::span<const Word> words);
 

@@ -82,6 +82,19 @@ TEST(Range, NegativeCountsAreRefused) {
   });
 }
 
+// A kernel's bound and the step's own have one name.
+TEST(Range, TheMessageSaysWhoseNumberItIs) {
+  const auto message = [](const std::string& members) {
+    return plan(members).at("error").at("message").get<std::string>();
+  };
+  EXPECT_EQ(message(R"("backend": {"name": "b", "kernels": [{"name": "k", "route": "extend",
+      "max_query_len": -1}]}, )" +
+                    kBatch),
+            "stdin:2:24: \"backend.kernels[0].max_query_len\" is -1, it must be at least 0");
+  EXPECT_EQ(message(R"("decode_threshold": -3, )" + kBatch),
+            "stdin:1:22: \"decode_threshold\" is -3, it must be at least 1");
+}
+
 TEST(Range, WorkersHaveAnUpperBound) {
   const std::string work = R"("options": {"work": "stream_k"}, )" + kBatch;
   expect_all({
