@@ -81,7 +81,7 @@ ExitStatus add_trace(const std::string& file, const RaggedOptions& options,
     const auto bad = json::parse_batch(document.text, source, options.backend, step);
     if (!bad && reporter.add(step)) return true;
     fmt::print(stderr, "attnplan: {}\n", one_line(bad ? bad->message : reporter.report().problem));
-    status = bad ? kExitUnusable : kExitRefused;
+    status = bad || reporter.report().bad_document ? kExitUnusable : kExitRefused;
     return false;
   };
   const std::string unusable = read_documents(

@@ -78,14 +78,14 @@ class RaggedReporter::Counter {
     report.problem = fault_of(step);
     if (!report.problem.empty()) return false;
     attnplan_error error = ATTNPLAN_ERROR_INIT;
-    if (!planners_.fit(step, &error)) return fail(step, error, report);
+    if (!planners_.fit(step, &error)) return fail(step, step.layout_origin(), error, report);
     const bool draft = step.step().phase == ATTNPLAN_PHASE_DRAFT;
     PhaseFigures& phase = draft ? report.draft : report.verify;
     ++phase.steps;
     for (const bool sorted : {false, true}) {
       for (size_t policy = 0; policy < kNumPolicies; ++policy) {
         const attnplan_plan_header* header = plan(sorted, policy, step, &error);
-        if (header == nullptr) return fail(step, error, report);
+        if (header == nullptr) return fail(step, step.sections_origin(), error, report);
         count(*header, (sorted ? phase.sorted : phase.as_given)[policy]);
         if (!sorted || policy != 0) continue;
         phase.decode_rows += draft ? header->num_rows : rows_of_decodes(step.step(), *header);
@@ -95,11 +95,14 @@ class RaggedReporter::Counter {
   }
 
  private:
-  static bool fail(const json::BatchDocument& step, const attnplan_error& error,
-                   TraceReport& report) {
+  // What the library calls an invalid argument came from the document, from where `origin` says.
+  static bool fail(const json::BatchDocument& step, const std::string& origin,
+                   const attnplan_error& error, TraceReport& report) {
+    report.bad_document = error.status == ATTNPLAN_INVALID_ARGUMENT;
     const std::string& name = step.name();
-    report.problem =
-        fmt::format("{}{}{}{}", step.origin(), name, name.empty() ? "" : ": ", error.message);
+    report.problem = report.bad_document ? origin + error.message
+                                         : fmt::format("{}{}{}{}", step.origin(), name,
+                                                       name.empty() ? "" : ": ", error.message);
     return false;
   }
 

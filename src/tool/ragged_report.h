@@ -35,7 +35,8 @@ struct PhaseFigures {
 struct TraceReport {
   PhaseFigures verify;  // every phase but draft
   PhaseFigures draft;
-  std::string problem;  // of the first step that cannot be planned; empty: there is none
+  std::string problem;        // of the first step that cannot be planned; empty: there is none
+  bool bad_document = false;  // it contradicts itself
 };
 
 // Counts the steps of one trace, one after the other.

@@ -108,6 +108,11 @@ TEST(Ragged, Errors) {
       run_tool({"ragged", "-"}, R"({"decode_threshold": 0, "query_lens": [1], "seq_lens": [3]})");
   EXPECT_EQ(zero.status, 1);
   EXPECT_EQ(zero.err, "attnplan: stdin:1:22: \"decode_threshold\" is 0, it must be at least 1\n");
+  const ToolResult contradiction = run_tool(
+      {"ragged", "-"}, R"({"query_lens": [1], "seq_lens": [3], "options": {"layout": "fixed"}})");
+  EXPECT_EQ(contradiction.status, 2);
+  EXPECT_EQ(contradiction.err,
+            "attnplan: stdin:1:60: \"options.layout\": a fixed layout needs max_num_seqs\n");
   const TemporaryFile bad("b.jsonl", "{\n");
   EXPECT_EQ(run_tool({"ragged", bad.path()}).status, 2);
   const ToolResult missing = run_tool({"ragged", "/nowhere/x.jsonl"});
