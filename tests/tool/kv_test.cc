@@ -127,6 +127,20 @@ TEST(Kv, Errors) {
   EXPECT_EQ(view_of("[]", 2).at("error").at("code"), "BAD_DOCUMENT");
 }
 
+// The numbers are those of attnplan_dtype, the sentence has the names.
+TEST(Kv, AMismatchNamesBothDtypes) {
+  const Json error = view_of(R"({"device": {"arch": "gfx942"}, "kv_cache": {"num_blocks": 16,
+      "block_size": 128, "cache_dtype": "fp8", "view_dtype": "e4m3fn"}})",
+                             1)
+                         .at("error");
+  EXPECT_EQ(error.at("code"), "DTYPE_MISMATCH");
+  EXPECT_EQ(error.at("value"), 4);
+  EXPECT_EQ(error.at("limit"), 5);
+  EXPECT_EQ(error.at("message"),
+            "kv_cache: view_dtype e4m3fn contradicts the cache dtype, whose bytes are e4m3fnuz on"
+            " gfx942");
+}
+
 TEST(Kv, AnswersComeInOrder) {
   const TemporaryFile lines("a.jsonl",
                             R"({"name": "a", "kv_cache": {"num_blocks": 1, "block_size": 1}}
