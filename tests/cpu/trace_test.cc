@@ -186,7 +186,7 @@ TEST(RealPlan, OfEveryCaseThatIsPlanned) {
       ++executed;
     }
   }
-  EXPECT_GE(executed, 55);  // of 105 cases; most of the others are refused, which is their point
+  EXPECT_GE(executed, 55);  // most of the others are refused, which is their point
 }
 
 // The batches of the forced plans, planned for real.
