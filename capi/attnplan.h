@@ -76,8 +76,8 @@ typedef struct attnplan_config {
   uint64_t sections;                   /* bits 1 << ATTNPLAN_SECTION_*, attnplan_plan_format.h */
   attnplan_int32_list graph_full;      /* rows of the full graphs that were captured */
   attnplan_int32_list graph_piecewise;
-  int64_t max_sections_bytes; /* 0: unlimited, likewise the next three */
-  int32_t max_model_len;      /* tokens */
+  int64_t max_sections_bytes; /* 0: 1 GiB, or what a fixed layout takes */
+  int32_t max_model_len;      /* tokens; 0: unlimited, likewise the next two */
   int32_t max_num_seqs;       /* requests */
   int32_t max_num_batched_tokens; /* rows */
   int32_t num_workers;            /* compute units x resident workgroups, to 65536; 0: 256 */

@@ -34,7 +34,7 @@ struct Limits {                        // 0: unlimited
   int32_t max_model_len = 0;           // tokens
   int32_t max_num_seqs = 0;            // requests
   int32_t max_num_batched_tokens = 0;  // rows
-  int64_t max_sections_bytes = 0;
+  int64_t max_sections_bytes = 0;      // 0: 1 GiB, or what a fixed layout takes
 };
 
 struct GraphConfig {

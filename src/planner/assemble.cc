@@ -60,10 +60,10 @@ void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
 
 int32_t page_table_width(const Planner::State& state, const Step& step, const Group& group) {
   if ((state.config.sections >> ATTNPLAN_SECTION_PAGE_TABLE & 1) == 0) return 0;
-  const int64_t width = state.fixed_layout
-                            ? state.capacity.table_width
-                            : widest_row(group, step.num_reqs) * state.view->pages_per_block;
-  return static_cast<int32_t>(std::min<int64_t>(width, INT32_MAX));
+  const int64_t pages = state.view->pages_per_block;
+  const int64_t width =
+      state.fixed_layout ? state.capacity.table_width : widest_row(group, step.num_reqs) * pages;
+  return static_cast<int32_t>(std::min(width, INT32_MAX / pages * pages));
 }
 
 void note_inexactness(Plan* plan) {

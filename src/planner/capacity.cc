@@ -30,9 +30,9 @@ void bound_chunks(const Config& config, const std::pmr::vector<Kernel>& kernels,
   const int64_t share = config.chunk_workspace_tokens / requests;
   const int64_t shortest = std::max<int64_t>(share >= page ? share / page * page : 1, 1);
   const int64_t per_segment = ceil_div(config.limits.max_model_len, shortest);
-  c->chunks = per_segment * std::min<int64_t>(c->segments, requests);
-  c->chunk_tokens =
-      std::min(c->chunks * config.chunk_workspace_tokens, requests * config.limits.max_model_len);
+  c->chunks = product(per_segment, std::min<int64_t>(c->segments, requests));
+  c->chunk_tokens = std::min(product(c->chunks, config.chunk_workspace_tokens),
+                             product(requests, config.limits.max_model_len));
 }
 
 // Output tiles of all requests over all KV heads.
@@ -65,8 +65,8 @@ Capacity capacity_of(const Config& config, const KvView* view,
   c.refusals = c.segments * static_cast<int64_t>(kernels.size());
   if (view != nullptr) {
     c.warnings = c.requests;
-    c.table_width =
-        ceil_div(config.limits.max_model_len, config.kv_cache->block_size) * view->pages_per_block;
+    c.table_width = product(ceil_div(config.limits.max_model_len, config.kv_cache->block_size),
+                            view->pages_per_block);
   }
   bound_chunks(config, kernels, &c);
   if (config.local_attention_chunk > 0) {

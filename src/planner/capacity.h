@@ -1,6 +1,7 @@
 // How large each part of a plan can get for any step within the planner's limits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "attnplan/error.h"
@@ -8,6 +9,13 @@
 #include "planner/kernel.h"
 
 namespace attnplan {
+
+// Counts multiplied. What no memory can hold stays below what 64 bits of bytes can: nothing wraps.
+inline constexpr int64_t kMostElements = int64_t{1} << 52;
+inline int64_t product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? kMostElements : std::min(result, kMostElements);
+}
 
 struct Capacity {
   int64_t requests = 0;  // graph pads included

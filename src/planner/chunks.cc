@@ -12,11 +12,13 @@ class Contexts {
     for_each([this](int32_t context) {
       longest_ = std::max(longest_, context);
       with_context_ += context > 0;
+      total_ += context;
     });
   }
 
   int32_t longest() const { return longest_; }
   int32_t with_context() const { return with_context_; }
+  int64_t total() const { return total_; }
   // Workspace that a first chunk of `tokens` takes.
   int64_t filled(int64_t tokens) const {
     int64_t sum = 0;
@@ -35,6 +37,7 @@ class Contexts {
   const attnplan_segment& segment_;
   int32_t longest_ = 0;
   int32_t with_context_ = 0;
+  int64_t total_ = 0;
 };
 
 // The largest multiple of the page that fits, never above the longest context rounded up.
@@ -51,29 +54,32 @@ int64_t fill_workspace(const Contexts& contexts, int64_t workspace, int64_t page
   return fits * page;
 }
 
-void add_chunks(Plan* plan, const attnplan_segment& segment, const attnplan_chunk_set& set,
-                int64_t* cu_lens, int64_t* tokens) {
-  for (int32_t k = 0; k < set.num_chunks; ++k) {
-    attnplan_chunk chunk{0, 0, static_cast<int32_t>(*cu_lens), static_cast<int32_t>(*tokens)};
-    for (int32_t i = segment.req_begin; i < segment.req_end; ++i) {
-      const int32_t len = chunk_len(*plan, i, set.chunk_tokens, k);
-      chunk.total += len;
-      chunk.max_len = std::max(chunk.max_len, len);
-    }
-    *cu_lens += segment.req_end - segment.req_begin + 1;
-    *tokens += chunk.total;
-    plan->parts->chunks.push_back(chunk);
-  }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+Status too_many(Error* error, int64_t count, const char* what) {
+  return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, count, INT32_MAX,
+                    "the context chunks have %lld %s, an index reaches %d",
+                    static_cast<long long>(count), what, INT32_MAX);
 }
 
 }  // namespace
+
+ChunkTotals chunk_totals(const Plan& plan) {
+  ChunkTotals totals;
+  for (const attnplan_chunk_set& set : plan.parts->chunk_sets) {
+    const attnplan_segment& segment = plan.parts->segments[static_cast<size_t>(set.segment)];
+    totals.chunks += set.num_chunks;
+    totals.starts += int64_t{set.num_chunks} * (segment.req_end - segment.req_begin + 1);
+    totals.tokens += Contexts(plan, segment).total();
+  }
+  return totals;
+}
 
 Status plan_chunks(Plan* plan, Error* error) {
   const Config& config = plan->state->config;
   auto& sets = plan->parts->chunk_sets;
   sets.clear();
-  plan->parts->chunks.clear();
-  int64_t cu_lens = 0, tokens = 0;
+  int64_t chunk_begin = 0;
   const auto& segments = plan->parts->segments;
   for (size_t s = 0; s < segments.size(); ++s) {
     const attnplan_segment& segment = segments[s];
@@ -95,12 +101,18 @@ Status plan_chunks(Plan* plan, Error* error) {
     } else if (contexts.longest() > 0) {
       chunk_tokens = std::max(workspace / contexts.with_context() / page * page, page);
     }
-    const int64_t num_chunks =
-        chunk_tokens > 0 ? (contexts.longest() + chunk_tokens - 1) / chunk_tokens : 0;
-    sets.push_back(
-        {static_cast<int32_t>(s), static_cast<int32_t>(std::min<int64_t>(chunk_tokens, INT32_MAX)),
-         static_cast<int32_t>(num_chunks), static_cast<int32_t>(plan->parts->chunks.size())});
-    add_chunks(plan, segment, sets.back(), &cu_lens, &tokens);
+    const int64_t num_chunks = chunk_tokens > 0 ? ceil_div(contexts.longest(), chunk_tokens) : 0;
+    if (chunk_begin > INT32_MAX) return too_many(error, chunk_begin, "chunks");
+    sets.push_back({static_cast<int32_t>(s),
+                    static_cast<int32_t>(std::min<int64_t>(chunk_tokens, INT32_MAX)),
+                    static_cast<int32_t>(num_chunks), static_cast<int32_t>(chunk_begin)});
+    chunk_begin += num_chunks;
+  }
+  // The counts alone: the lists are written where they go, or not at all.
+  const ChunkTotals totals = chunk_totals(*plan);
+  if (totals.starts > INT32_MAX) return too_many(error, totals.starts, "starts of requests");
+  if (plan->asked(ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST) && totals.tokens > INT32_MAX) {
+    return too_many(error, totals.tokens, "tokens in the map of tokens to requests");
   }
   return Status::kOk;
 }

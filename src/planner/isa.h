@@ -79,7 +79,7 @@ struct Isa {
   bool (*ids_in_range)(const int32_t* ids, int32_t n, int32_t num_blocks);
   // Whether all live ids of all rows are in [0, num_blocks).
   bool (*rows_in_range)(const IdRows& rows);
-  // Row by row the pages of its live ids, in order, then -1 up to `wide` ids' pages.
+  // Row by row the pages of its live ids, at most `wide`, then -1 up to `wide` ids' pages.
   void (*expand_rows)(const IdRows& rows, PageShape shape, int64_t wide, int32_t* out);
   // The pages of ids [0, live), then -1 for those of ids [live, wide), of which none is read.
   void (*expand_ids)(PageShape shape, const int32_t* ids, int32_t live, int64_t wide, int32_t* out);

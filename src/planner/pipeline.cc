@@ -87,6 +87,14 @@ Status check_page_sections(const Plan& plan, Error* error) {
   if (live && asked(ATTNPLAN_SECTION_SLOTS) && !ids && plan.group->slot_mapping == nullptr) {
     return invalid(error, "section slots needs a slot_mapping or the ids of a block table");
   }
+  if (asked(ATTNPLAN_SECTION_PAGE_TABLE) && !plan.state->fixed_layout) {
+    const int64_t width = widest_row(*plan.group, plan.lanes->n) * plan.state->view->pages_per_block;
+    if (width > INT32_MAX) {
+      return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, width, INT32_MAX,
+                        "a row of the page table has %lld pages, expected at most %d",
+                        static_cast<long long>(width), INT32_MAX);
+    }
+  }
   if (!asked(ATTNPLAN_SECTION_PAGE_INDICES) && !asked(ATTNPLAN_SECTION_PAGE_INDPTR)) {
     return Status::kOk;
   }

@@ -69,7 +69,6 @@ struct Scratch::Buffers {
         segments(m),
         warnings(m),
         chunk_sets(m),
-        chunks(m),
         work(m),
         made_again(m),
         failed_refusals(m),
@@ -98,7 +97,6 @@ struct Scratch::Buffers {
   std::pmr::vector<attnplan_segment> segments;
   std::pmr::vector<attnplan_warning> warnings;
   std::pmr::vector<attnplan_chunk_set> chunk_sets;
-  std::pmr::vector<attnplan_chunk> chunks;
   WorkList work;
   GrowArray<std::byte> made_again;  // a plan to compare with
   std::pmr::vector<std::pair<int32_t, uint32_t>> failed_refusals;

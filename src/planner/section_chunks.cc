@@ -36,19 +36,24 @@ void write_skip_merge(const Plan& plan, int32_t* out) {
   }
 }
 
-int64_t cu_lens_count(const Plan& plan) {
-  int64_t count = 0;
+void write_chunk_list(const Plan& plan, attnplan_chunk* out) {
+  int64_t starts = 0, tokens = 0;
   for (const attnplan_chunk_set& set : plan.parts->chunk_sets) {
     const attnplan_segment& segment = segment_of(plan, set);
-    count += int64_t{set.num_chunks} * (segment.req_end - segment.req_begin + 1);
+    for (int32_t k = 0; k < set.num_chunks; ++k) {
+      // Without the map, which plan_chunks keeps within an index, nothing begins at a token.
+      attnplan_chunk chunk{0, 0, static_cast<int32_t>(starts),
+                           static_cast<int32_t>(std::min<int64_t>(tokens, INT32_MAX))};
+      for (int32_t i = segment.req_begin; i < segment.req_end; ++i) {
+        const int32_t len = chunk_len(plan, i, set.chunk_tokens, k);
+        chunk.total += len;
+        chunk.max_len = std::max(chunk.max_len, len);
+      }
+      starts += segment.req_end - segment.req_begin + 1;
+      tokens += chunk.total;
+      *out++ = chunk;
+    }
   }
-  return count;
-}
-
-int64_t token_count(const Plan& plan) {
-  int64_t count = 0;
-  for (const attnplan_chunk& chunk : plan.parts->chunks) count += chunk.total;
-  return count;
 }
 
 }  // namespace
@@ -62,21 +67,21 @@ void describe_chunks(const Plan* plan, const Planner::State& state, SectionList*
   const auto ints = [&](int32_t id, uint8_t extent, int64_t count, int64_t capacity) {
     list->add_ints(id, extent, validity, count, count, capacity);
   };
+  const ChunkTotals totals = plan ? chunk_totals(*plan) : ChunkTotals{};
   list->add_records<attnplan_chunk_set>(
       ATTNPLAN_SECTION_CHUNKS, ATTNPLAN_TYPE_CHUNK_SET,
       plan ? static_cast<int64_t>(plan->parts->chunk_sets.size()) : 0, c.segments);
-  list->add_records<attnplan_chunk>(ATTNPLAN_SECTION_CHUNK_LIST, ATTNPLAN_TYPE_CHUNK,
-                                    plan ? static_cast<int64_t>(plan->parts->chunks.size()) : 0,
+  list->add_records<attnplan_chunk>(ATTNPLAN_SECTION_CHUNK_LIST, ATTNPLAN_TYPE_CHUNK, totals.chunks,
                                     c.chunks);
   list->last().validity = validity;
   // Every chunk holds at most all requests and one more start.
-  ints(ATTNPLAN_SECTION_CHUNK_CU_LENS, ATTNPLAN_EXTENT_OTHER, plan ? cu_lens_count(*plan) : 0,
-       c.chunks * (c.requests + 1));
+  ints(ATTNPLAN_SECTION_CHUNK_CU_LENS, ATTNPLAN_EXTENT_OTHER, totals.starts,
+       product(c.chunks, c.requests + 1));
   ints(ATTNPLAN_SECTION_CHUNK_SKIP_MERGE, ATTNPLAN_EXTENT_REQUESTS, plan ? plan->lanes->n : 0,
        c.requests);
   if (dense) {
-    ints(ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST, ATTNPLAN_EXTENT_OTHER,
-         plan ? token_count(*plan) : 0, c.chunk_tokens);
+    ints(ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST, ATTNPLAN_EXTENT_OTHER, totals.tokens,
+         c.chunk_tokens);
   }
 }
 
@@ -88,9 +93,7 @@ void write_chunks(const Plan& plan, const SectionSpec& spec, std::byte* bytes) {
                   static_cast<size_t>(spec.count) * sizeof(attnplan_chunk_set));
       return;
     case ATTNPLAN_SECTION_CHUNK_LIST:
-      std::memcpy(bytes, plan.parts->chunks.data(),
-                  static_cast<size_t>(spec.count) * sizeof(attnplan_chunk));
-      return;
+      return write_chunk_list(plan, reinterpret_cast<attnplan_chunk*>(bytes));
     case ATTNPLAN_SECTION_CHUNK_CU_LENS: {
       int32_t sum = 0;
       return for_each_piece(

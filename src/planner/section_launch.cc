@@ -43,8 +43,9 @@ attnplan_launch launch_of(const Plan& plan, int32_t index) {
     if (last) launch.rows = plan.graph.rows - s.row_begin;
   }
   // Each split keeps a float32 output row and its log-sum-exp per query head.
-  launch.scratch_bytes = int64_t{kernel.num_splits} * launch.rows * config.num_q_heads *
-                         (config.v_head_size + 1) * static_cast<int64_t>(sizeof(float));
+  const int64_t row_bytes = (int64_t{config.v_head_size} + 1) * static_cast<int64_t>(sizeof(float));
+  launch.scratch_bytes =
+      product(product(int64_t{kernel.num_splits} * launch.rows, row_bytes), config.num_q_heads);
   return launch;
 }
 

@@ -181,7 +181,7 @@ void describe_pages(const Plan* plan, const Planner::State& state, SectionList* 
     const int64_t pads =
         plan && plan->pad_width > 0 ? padded_n - plan->first_graph_pad : 0;  // a page each
     list->add_ints(ATTNPLAN_SECTION_PAGE_INDICES, ATTNPLAN_EXTENT_PAGES, lengths, pages,
-                   pages + pads, c.requests * c.table_width);
+                   pages + pads, product(c.requests, c.table_width));
   }
   if (asked(ATTNPLAN_SECTION_LAST_PAGE_LEN)) {
     list->add_ints(ATTNPLAN_SECTION_LAST_PAGE_LEN, ATTNPLAN_EXTENT_REQUESTS, lengths, n, padded_n,
@@ -189,7 +189,7 @@ void describe_pages(const Plan* plan, const Planner::State& state, SectionList* 
   }
   if (asked(ATTNPLAN_SECTION_PAGE_TABLE)) {
     list->add_ints(ATTNPLAN_SECTION_PAGE_TABLE, ATTNPLAN_EXTENT_REQUESTS, ATTNPLAN_VALIDITY_EXACT,
-                   n * width, padded_n * width, c.requests * c.table_width);
+                   product(n, width), product(padded_n, width), product(c.requests, c.table_width));
   }
   if (asked(ATTNPLAN_SECTION_SLOTS)) {
     const bool given = plan && plan->group->slot_mapping != nullptr;

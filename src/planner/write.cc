@@ -8,6 +8,10 @@
 namespace attnplan {
 namespace {
 
+// Where no max_sections_bytes is given: far beyond what a step is copied with, and small enough for
+// an absurd length to be refused before memory is taken for it.
+constexpr int64_t kDefaultMaxBytes = int64_t{1} << 30;
+
 // Bytes before the first section: header, section table, byte ranges.
 size_t front_bytes(int num_sections, bool fixed) {
   const auto count = static_cast<size_t>(num_sections);
@@ -18,13 +22,15 @@ size_t front_bytes(int num_sections, bool fixed) {
 
 Status check_capacities(const Plan& plan, SectionList& sections, bool fixed, Error* error) {
   for (const SectionSpec& spec : sections) {
-    if (!fixed || spec.used <= spec.capacity) continue;
+    if (spec.used <= spec.capacity) continue;  // always, unless the layout is fixed
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, spec.used, spec.capacity,
                       "section %d takes %lld elements, the fixed layout has room for %lld", spec.id,
                       static_cast<long long>(spec.used), static_cast<long long>(spec.capacity));
   }
   const size_t total = sections.total_bytes();
-  const int64_t limit = plan.state->config.limits.max_sections_bytes;
+  const int64_t given = plan.state->config.limits.max_sections_bytes;
+  // A fixed layout is as large as its own limits make it.
+  const int64_t limit = given > 0 || fixed ? given : kDefaultMaxBytes;
   if (limit > 0 && total > static_cast<size_t>(limit)) {
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, static_cast<int64_t>(total),
                       limit, "the plan takes %zu bytes, beyond max_sections_bytes %lld", total,
@@ -145,9 +151,8 @@ Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* byt
   const size_t front = front_bytes(plan.state->num_sections, fixed);
   SectionList sections(front, fixed);
   describe_sections(&plan, *plan.state, &sections);
-  if (fixed || plan.state->config.limits.max_sections_bytes > 0) {
-    const Status status = check_capacities(plan, sections, fixed, error);
-    if (status != Status::kOk) return status;
+  if (const Status status = check_capacities(plan, sections, fixed, error); status != Status::kOk) {
+    return status;
   }
   const size_t total = sections.total_bytes();
   *bytes = total;
