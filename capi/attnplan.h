@@ -152,7 +152,8 @@ typedef struct attnplan_step {
 
 /* What belongs to one KV group in this step. Checked only where the planner knows the cache.
  * Dense table: block_ids[request * row_stride + column], columns > 0. CSR: block_indptr[n + 1]
- * into block_ids. Dense without ids: only the width is checked. */
+ * into block_ids. Dense without ids: only the width is checked. Ids and slots beyond the cache are
+ * PAGE_OUT_OF_RANGE, unless ATTNPLAN_GROUP_SKIP_ID_CHECK says that they are known to be right. */
 typedef struct attnplan_group {
   size_t struct_size;
   const int32_t* block_ids;

@@ -1,6 +1,8 @@
 #include "kv/block_table.h"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 namespace attnplan {
 
@@ -117,6 +119,63 @@ Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error) {
                       static_cast<long long>(bad - ids), i, *bad, num_blocks);
   }
   return Status::kOk;  // not reached: the rows differ from what was looked at first
+}
+
+namespace {
+
+// Without a branch: a slot is beyond the cache where it has no sign and the difference has one.
+template <typename Slot>
+bool any_beyond(const Slot* slots, int64_t rows, int64_t limit) {
+  using Unsigned = std::make_unsigned_t<Slot>;
+  // No int32 lies beyond a cache of 2^31 tokens or more.
+  const auto last =
+      static_cast<Unsigned>(std::min<int64_t>(limit - 1, std::numeric_limits<Slot>::max()));
+  Unsigned signs = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto slot = static_cast<Unsigned>(slots[row]);
+    signs |= ~slot & (last - slot);
+  }
+  return static_cast<Slot>(signs) < 0;
+}
+
+bool any_slot_beyond(const Group& group, int64_t rows, int64_t limit) {
+  return group.slots_int64
+             ? any_beyond(static_cast<const int64_t*>(group.slot_mapping), rows, limit)
+             : any_beyond(static_cast<const int32_t*>(group.slot_mapping), rows, limit);
+}
+
+}  // namespace
+
+int64_t given_slot(const Group& group, int64_t row) {
+  return group.slots_int64 ? static_cast<const int64_t*>(group.slot_mapping)[row]
+                           : static_cast<const int32_t*>(group.slot_mapping)[row];
+}
+
+Status check_slots(const BlockTableInput& in, const uint8_t* cut, const int32_t* context_lens,
+                   Error* error) {
+  const Group& group = *in.group;
+  if (group.slot_mapping == nullptr || !group.check_ids) return Status::kOk;
+  const int64_t limit = int64_t{in.cache->num_blocks} * in.cache->block_size;
+  int64_t rows = 0;
+  for (int32_t i = 0; i < in.num_reqs; ++i) rows += in.query_lens[i];
+  if (!any_slot_beyond(group, rows, limit)) return Status::kOk;
+  int64_t row = 0;
+  for (int32_t i = 0; i < in.num_reqs; ++i) {
+    const int64_t end = row + in.query_lens[i];
+    const bool is_cut = cut != nullptr && cut[i] != 0;
+    const int64_t kept =
+        is_cut ? std::max<int64_t>(in.seq_lens[i] - context_lens[i], 0) : end - row;
+    for (const int64_t kept_end = std::min(end, row + kept); row < kept_end; ++row) {
+      const int64_t slot = given_slot(group, row);
+      if (slot < limit) continue;
+      return error->set(Status::kPlanError, Code::kPageOutOfRange, i, slot, limit,
+                        "row %lld, of request %d, has slot %lld, but the cache has %lld",
+                        static_cast<long long>(row), i, static_cast<long long>(slot),
+                        static_cast<long long>(limit));
+    }
+    row = end;
+  }
+  return Status::kOk;  // only rows without a place in the cache
 }
 
 }  // namespace attnplan

@@ -1,4 +1,4 @@
-// Block-table checks: width, clamp of draft steps, ids.
+// Block-table checks: width, clamp of draft steps, ids; and given slots.
 #pragma once
 
 #include <memory_resource>
@@ -48,5 +48,13 @@ bool clamp_seq_lens(const BlockTableInput& in, int32_t* clamped, uint8_t* marks,
 
 // PAGE_OUT_OF_RANGE for the first live request with a bad id among its live blocks.
 Status check_ids(const BlockTableInput& in, const Isa& isa, Error* error);
+
+// The engine's slot of a row of the step.
+int64_t given_slot(const Group& group, int64_t row);
+
+// PAGE_OUT_OF_RANGE for the first given slot beyond the cache. Negative ones are pads. `cut`, which
+// may be null, marks draft requests that `in.seq_lens` cuts: rows at or past that have no slot.
+Status check_slots(const BlockTableInput& in, const uint8_t* cut, const int32_t* context_lens,
+                   Error* error);
 
 }  // namespace attnplan

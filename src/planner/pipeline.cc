@@ -14,6 +14,15 @@
 namespace attnplan {
 namespace {
 
+Status check_slots_of(const Planner::State& state, const Step& step, const Group& group,
+                      const StepScan& scan, Error* error) {
+  if (!state.view || group.slot_mapping == nullptr) return Status::kOk;
+  const BlockTableInput in{&group, &*state.config.kv_cache, scan.lengths.query_lens,
+                           scan.lanes.cut ? scan.lanes.seq_lens : scan.lengths.seq_lens,
+                           step.num_reqs};
+  return check_slots(in, scan.lanes.cut, scan.lanes.context_lens, error);
+}
+
 // Width and ids of the block table, where the cache is known. A draft step is cut to its table
 // instead; then the scan is no longer that of the step alone.
 Status check_table(const Planner::State& state, const Step& step, const Group& group,
@@ -57,13 +66,18 @@ Status read_step(const Planner::State& state, const Step& step, const Group& gro
                  Scratch::Buffers& buffers, StepScan* scan, Error* error) {
   buffers.warnings.clear();
   if (can_share(*scan, state, step, group)) {
-    return check_table(state, step, group, buffers, scan, error);
+    const Status status = check_table(state, step, group, buffers, scan, error);
+    return status != Status::kOk ? status : check_slots_of(state, step, group, *scan, error);
   }
   if (const Status status = scan_and_validate(state, step, buffers, scan, error);
       status != Status::kOk) {
     return status;
   }
   if (const Status status = check_table(state, step, group, buffers, scan, error);
+      status != Status::kOk) {
+    return status;
+  }
+  if (const Status status = check_slots_of(state, step, group, *scan, error);
       status != Status::kOk) {
     return status;
   }

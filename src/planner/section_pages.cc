@@ -111,11 +111,6 @@ void write_page_table(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   for (int32_t i = plan.first_graph_pad; i < plan.padded_requests; ++i) table[i * width] = 0;
 }
 
-int64_t given_slot(const Group& group, int64_t row) {
-  return group.slots_int64 ? static_cast<const int64_t*>(group.slot_mapping)[row]
-                           : static_cast<const int32_t*>(group.slot_mapping)[row];
-}
-
 // First row of every request in the step's own order, in the scratch.
 const int32_t* input_starts(const Plan& plan) {
   const Step& step = *plan.step;

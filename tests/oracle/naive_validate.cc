@@ -159,6 +159,28 @@ MaybeError check_ids(const attnplan_kv_cache& kv, const attnplan_group* group,
   return std::nullopt;
 }
 
+// A slot names a token of the cache, unless it is negative: then its row has none. So has a row at
+// or behind the clamp of a draft step.
+MaybeError check_slots(const attnplan_kv_cache& kv, const attnplan_group* group,
+                       const NaiveStep& step) {
+  if (group == nullptr || group->slot_mapping == nullptr) return std::nullopt;
+  if ((group->flags & ATTNPLAN_GROUP_SKIP_ID_CHECK) != 0) return std::nullopt;
+  const int64_t tokens = int64_t{kv.num_blocks} * kv.block_size;
+  int64_t at = 0;
+  for (const NaiveRequest& request : step.requests) {
+    for (int64_t row = 0; row < request.query; ++row, ++at) {
+      const bool wide = (group->flags & ATTNPLAN_GROUP_SLOTS_INT64) != 0;
+      const int64_t slot = wide ? static_cast<const int64_t*>(group->slot_mapping)[at]
+                                : static_cast<const int32_t*>(group->slot_mapping)[at];
+      if (request.clamp && request.context + row >= *request.clamp) continue;
+      if (slot >= tokens) {
+        return plan_error(ATTNPLAN_CODE_PAGE_OUT_OF_RANGE, request.input, slot, tokens);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 MaybeError validate_lengths(const NaiveSetup& setup, const NaiveStep& step) {
@@ -175,7 +197,8 @@ MaybeError validate_blocks(const NaiveSetup& setup, const attnplan_group* group,
   if (broken_index_list(*step, group)) return call_error(ATTNPLAN_INVALID_ARGUMENT);
   const attnplan_kv_cache& kv = setup.cache->given;
   if (MaybeError error = check_widths(kv.block_size, group, step, warnings)) return error;
-  return check_ids(kv, group, *step);
+  if (MaybeError error = check_ids(kv, group, *step)) return error;
+  return check_slots(kv, group, *step);
 }
 
 MaybeError validate_capacity(const NaiveSetup& setup, const NaiveStep& step) {

@@ -32,7 +32,12 @@ const oracle::Names kSectionNames = {
 int64_t slot_of(const Batch& batch, const Extras& extras, int64_t row) {
   Dice dice(extras.seed * 7919 + static_cast<uint64_t>(row));
   if (dice.percent(15)) return -dice.in(1, 300);
-  return dice.in(0, int64_t{batch.kv_cache->num_blocks} * batch.kv_cache->block_size - 1);
+  const int64_t tokens = int64_t{batch.kv_cache->num_blocks} * batch.kv_cache->block_size;
+  if (extras.seed % 8 == 0 && dice.percent(10)) {  // beyond the cache
+    const int64_t most = extras.slots_int64 ? INT64_MAX : INT32_MAX;
+    return std::min(most, tokens + dice.in(0, 9));
+  }
+  return dice.in(0, tokens - 1);
 }
 
 void set_tiles(const Extras& extras, size_t index, attnplan_contract* contract) {

@@ -117,6 +117,53 @@ TEST(Pages, NeedTheIdsOfABlockTable) {
   }
 }
 
+TEST(Slots, BeyondTheCacheAreRefused) {
+  Batch batch = make_batch({2, 0, 2}, {2, 0, 9}, {ATTNPLAN_SECTION_SEQ_LENS});
+  give_cache(&batch, 64, 16);
+  const BatchStructs structs(batch);
+  const property::Scratch scratch = property::create_scratch();
+  Error error;
+  const property::Planner planner = property::create_planner(structs.config(), &error);
+  ASSERT_TRUE(planner);
+  const auto build = [&](std::vector<int64_t> slots, bool as_int64, uint32_t flags) {
+    const Ints narrow(slots.begin(), slots.end());
+    attnplan_group group = ATTNPLAN_GROUP_INIT;
+    group.slot_mapping = as_int64 ? static_cast<const void*>(slots.data()) : narrow.data();
+    group.flags = flags | (as_int64 ? ATTNPLAN_GROUP_SLOTS_INT64 : 0);
+    size_t bytes = 0;
+    return attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), &group, &bytes,
+                              error.get());
+  };
+  for (const bool as_int64 : {false, true}) {
+    const int64_t least = as_int64 ? INT64_MIN : INT32_MIN;
+    const int64_t most = as_int64 ? INT64_MAX : INT32_MAX;
+    EXPECT_EQ(build({-1, 1023, least, 0}, as_int64, 0), ATTNPLAN_OK) << error.raw().message;
+    for (const int64_t slot : {int64_t{1024}, most}) {
+      EXPECT_EQ(build({-1, 1023, 0, slot}, as_int64, 0), ATTNPLAN_PLAN_ERROR);
+      EXPECT_EQ(error.raw().code, ATTNPLAN_CODE_PAGE_OUT_OF_RANGE);
+      EXPECT_EQ(error.raw().request, 2);
+      EXPECT_EQ(error.raw().value, slot);
+      EXPECT_EQ(error.raw().limit, 1024);
+      EXPECT_EQ(build({-1, 1023, 0, slot}, as_int64, ATTNPLAN_GROUP_SKIP_ID_CHECK), ATTNPLAN_OK);
+    }
+  }
+}
+
+TEST(Slots, BehindTheClampOfADraftStepMeanNothing) {
+  Batch batch = make_batch({2}, {33}, {ATTNPLAN_SECTION_SLOTS});
+  give_cache(&batch, 64, 16);
+  give_table(&batch, 2);  // 32 tokens: row 1 has no place
+  const BatchStructs structs(batch);
+  attnplan_step step = structs.step();
+  step.phase = ATTNPLAN_PHASE_DRAFT;
+  attnplan_group group = *structs.group();
+  for (const auto& [slots, status] :
+       {std::pair{Ints{40, 5000}, ATTNPLAN_OK}, std::pair{Ints{5000, 40}, ATTNPLAN_PLAN_ERROR}}) {
+    group.slot_mapping = slots.data();
+    EXPECT_EQ(plan_structs(structs.config(), step, &group).status, status);
+  }
+}
+
 TEST(Slots, AreRebasedFromEitherWidth) {
   Batch batch = make_batch({2, 2, 1}, {2, 9, 3}, {ATTNPLAN_SECTION_SLOTS});
   give_cache(&batch, 1 << 20, 1 << 11);
