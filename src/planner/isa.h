@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "planner/work_cuts.h"
+
 namespace attnplan {
 
 struct ScanInput {
@@ -84,6 +86,10 @@ struct Isa {
   // The pages of ids [0, live), then -1 for those of ids [live, wide), of which none is read.
   void (*expand_ids)(PageShape shape, const int32_t* ids, int32_t live, int64_t wide, int32_t* out);
   uint64_t (*hash)(const void* data, size_t bytes, uint64_t seed);
+  // The work list stream_k: see work_stream_k.cc.
+  void (*locate_cuts)(int64_t head_cost, const int64_t* span_costs, WorkCuts* cuts);
+  void (*count_cuts)(WorkCuts* cuts);
+  void (*write_items)(const WorkCuts& cuts, attnplan_work_item* items);
 };
 
 extern const Isa kIsaBaseline;

@@ -138,8 +138,7 @@ Status prepare_sections(Plan* plan, Error* error) {
       plan->asked(ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST)) {
     if (const Status status = plan_chunks(plan, error); status != Status::kOk) return status;
   }
-  if (config.work != Work::kNone) schedule(plan);
-  return Status::kOk;
+  return config.work != Work::kNone ? schedule(plan, error) : Status::kOk;
 }
 
 }  // namespace

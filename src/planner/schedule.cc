@@ -3,63 +3,13 @@
 #include <algorithm>
 
 #include "planner/work_list.h"
+#include "planner/work_stream_k.h"
+#include "planner/work_tiles.h"
 
 namespace attnplan {
 namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Context length that the rows of a request have at least.
-int64_t lowest_context(const Plan& plan, int32_t i) {
-  if (!plan.context_inexact(i)) return plan.lanes->context_lens[i];
-  return std::max<int64_t>(
-      0, int64_t{plan.lanes->context_lens[i]} - (plan.state->config.decode_threshold - 1));
-}
-
-WorkTile make_tile(const Plan& plan, int32_t request, int32_t row_begin, int32_t row_end,
-                   int32_t kv_tile) {
-  const Config& config = plan.state->config;
-  const int64_t context = plan.lanes->context_lens[request];
-  const int64_t lowest = plan.inexact == 0 ? context : lowest_context(plan, request);
-  int64_t kv_end = plan.max_seq_len(request);
-  int64_t all_see = INT32_MAX;
-  if (config.mask == Mask::kCausal) {
-    kv_end = std::min(kv_end, context + row_end);
-    all_see = std::min<int64_t>(all_see, lowest + row_begin + 1);
-  }
-  int64_t kv_begin = 0, window_all = 0;
-  if (config.sliding_window > 0) {
-    kv_begin = std::max<int64_t>(0, lowest + row_begin - config.sliding_window + 1);
-    kv_begin = std::min(kv_begin, kv_end) / kv_tile * kv_tile;
-    window_all = std::max<int64_t>(0, context + row_end - config.sliding_window);
-  }
-  return {request,
-          row_begin,
-          row_end,
-          static_cast<int32_t>(kv_begin),
-          static_cast<int32_t>(kv_end),
-          kv_tile,
-          static_cast<int32_t>(all_see),
-          static_cast<int32_t>(std::min<int64_t>(window_all, INT32_MAX))};
-}
-
-void make_tiles(const Plan& plan, std::pmr::vector<WorkTile>* tiles) {
-  const Config& config = plan.state->config;
-  const int32_t group = config.num_q_heads / config.num_kv_heads;
-  tiles->clear();
-  for (const attnplan_segment& segment : plan.parts->segments) {
-    const Kernel& kernel = plan.state->kernels[static_cast<size_t>(segment.kernel)];
-    const int32_t tile_rows = std::max(kernel.query_tile / group, 1);
-    for (int32_t i = segment.req_begin; i < segment.req_end; ++i) {
-      const int32_t rows =
-          plan.query_inexact(i) ? plan.lanes->query_bound : plan.lanes->query_lens[i];
-      for (int32_t row = 0; row < rows; row += tile_rows) {
-        tiles->push_back(make_tile(plan, i, row, std::min(row + tile_rows, rows), kernel.kv_tile));
-        if (rows - row <= tile_rows) break;  // row + tile_rows could pass int32
-      }
-    }
-  }
-}
 
 // Every (tile, KV head) in order.
 template <typename Visit>
@@ -69,23 +19,16 @@ void for_each_tile(const WorkList& list, int32_t heads, Visit visit) {
   }
 }
 
-int64_t total_cost(const WorkList& list, int32_t heads) {
-  int64_t tokens = 0;
-  for (const WorkTile& tile : list.tiles) tokens += tile.tokens() + kItemOverheadTokens;
-  return tokens * heads;
-}
-
 // Hands out a budget per worker: the remaining cost over the remaining workers, so that rounding
 // never piles up on the last one.
 class Budget {
  public:
-  Budget(WorkBuilder* builder, int64_t cost, int32_t workers, bool splits)
-      : builder_(*builder), cost_(cost), workers_(workers), splits_(splits) {
+  Budget(WorkBuilder* builder, int64_t cost, int32_t workers)
+      : builder_(*builder), cost_(cost), workers_(workers) {
     renew();
   }
   int64_t left() const { return target_ - builder_.load(); }
   bool last_worker() const { return workers_ == 1; }
-  void add_cost(int64_t cost) { cost_ += cost; }
   void next_worker() {
     cost_ -= builder_.load();
     builder_.finish_worker();
@@ -94,56 +37,18 @@ class Budget {
   }
 
  private:
-  // Nearly every border between two workers splits a tile, which costs one more item.
-  void renew() {
-    const int64_t cost = cost_ + (splits_ ? (workers_ - 1) * kItemOverheadTokens : 0);
-    target_ = workers_ > 0 ? ceil_div(cost, workers_) : 0;
-  }
+  void renew() { target_ = workers_ > 0 ? ceil_div(cost_, workers_) : 0; }
   WorkBuilder& builder_;
   int64_t cost_;
   int64_t target_ = 0;
   int32_t workers_;
-  bool splits_;
 };
-
-// Contiguous ranges of all KV, one a worker: a tile is cut where the worker's budget ends.
-void stream_k(WorkList* list, int32_t heads, int32_t workers) {
-  WorkBuilder builder(list);
-  Budget budget(&builder, total_cost(*list, heads), workers, true);
-  for_each_tile(*list, heads, [&](const WorkTile& tile, int32_t head) {
-    int32_t at = tile.kv_begin;
-    for (bool done = false; !done;) {
-      const int64_t left = tile.kv_end - at;
-      const int64_t room = budget.left() - kItemOverheadTokens;
-      // Half a KV tile either way: borders fall on multiples of the tile.
-      int64_t take = (room + tile.kv_tile / 2) / tile.kv_tile * tile.kv_tile;
-      if (budget.last_worker() || take >= left) {
-        take = left;
-      } else if (take <= 0 && builder.load() > 0) {
-        budget.next_worker();
-        continue;
-      } else {
-        take = std::max<int64_t>(take, std::min<int64_t>(tile.kv_tile, left));
-      }
-      const auto end = static_cast<int32_t>(at + take);
-      builder.add(tile, head, at, end);
-      at = end;
-      done = at == tile.kv_end;  // also where there was no KV: somebody must write the output
-      if (!done) {
-        budget.add_cost(kItemOverheadTokens);
-        budget.next_worker();
-      }
-    }
-  });
-  if (builder.load() > 0) builder.finish_worker();
-  builder.finish(ATTNPLAN_WORK_LIST_STREAM_K, workers);
-}
 
 // Items in order, whole ones: a worker stops where the next would take it further from its share.
 class WholeItems {
  public:
   WholeItems(WorkList* list, int64_t cost, int32_t workers)
-      : builder_(list), budget_(&builder_, cost, workers, false) {}
+      : builder_(list), budget_(&builder_, cost, workers) {}
   void add(const WorkTile& tile, int32_t head, int32_t begin, int32_t end) {
     const int64_t cost = end - begin + kItemOverheadTokens;
     if (builder_.load() > 0 && !budget_.last_worker() && budget_.left() < (cost + 1) / 2) {
@@ -226,30 +131,86 @@ void equal_chunks(WorkList* list, int32_t heads, int32_t workers) {
 
 // Cuts at multiples of `chunk` tokens of the sequence (rounded up to whole KV tiles), whatever the
 // batch: a request's items do not depend on its neighbours.
-void fixed_chunks(WorkList* list, int32_t heads, int32_t workers, int64_t chunk) {
-  // In whole KV tiles.
-  const auto chunk_of = [chunk](const WorkTile& tile) {
-    return ceil_div(chunk, tile.kv_tile) * tile.kv_tile;
-  };
-  const auto pieces_of = [&](const WorkTile& tile) {
-    const int64_t size = chunk_of(tile);
-    return std::max<int64_t>(ceil_div(tile.kv_end, size) - tile.kv_begin / size, 1);
-  };
-  int64_t cost = 0;
-  for (const WorkTile& tile : list->tiles) {
-    cost += (tile.tokens() + pieces_of(tile) * kItemOverheadTokens) * heads;
+class FixedChunks {
+ public:
+  FixedChunks(WorkList* list, int32_t heads, int64_t chunk)
+      : list_(*list), heads_(heads), chunk_(chunk) {}
+
+  int64_t count_items() const {
+    int64_t count = 0;
+    for (const WorkTile& tile : list_.tiles) count += pieces_of(tile);
+    return count * heads_;
   }
-  WholeItems items(list, cost, workers);
-  for_each_tile(*list, heads, [&](const WorkTile& tile, int32_t head) {
-    const int64_t size = chunk_of(tile);
-    int64_t at = tile.kv_begin;
-    do {
-      const int64_t end = std::min<int64_t>((at / size + 1) * size, tile.kv_end);
-      items.add(tile, head, static_cast<int32_t>(at), static_cast<int32_t>(end));
-      at = end;
-    } while (at < tile.kv_end);
-  });
-  items.finish(ATTNPLAN_WORK_LIST_FIXED, workers);
+
+  void build(int32_t workers) {
+    WholeItems items(&list_, total_cost(), workers);
+    for_each_tile(list_, heads_, [&](const WorkTile& tile, int32_t head) {
+      const int64_t size = size_of(tile);
+      int64_t at = tile.kv_begin;
+      do {
+        const int64_t end = std::min<int64_t>((at / size + 1) * size, tile.kv_end);
+        items.add(tile, head, static_cast<int32_t>(at), static_cast<int32_t>(end));
+        at = end;
+      } while (at < tile.kv_end);
+    });
+    items.finish(ATTNPLAN_WORK_LIST_FIXED, workers);
+  }
+
+ private:
+  // In whole KV tiles.
+  int64_t size_of(const WorkTile& tile) const {
+    return ceil_div(chunk_, tile.kv_tile) * tile.kv_tile;
+  }
+  int64_t pieces_of(const WorkTile& tile) const {
+    const int64_t size = size_of(tile);
+    return std::max<int64_t>(ceil_div(tile.kv_end, size) - tile.kv_begin / size, 1);
+  }
+  int64_t total_cost() const {
+    int64_t tokens = 0;
+    for (const WorkTile& tile : list_.tiles) tokens += tile.tokens();
+    return tokens * heads_ + count_items() * kItemOverheadTokens;
+  }
+
+  WorkList& list_;
+  int32_t heads_;
+  int64_t chunk_;
+};
+
+// Records of more tiles than this, for each KV head, no step of an engine needs.
+constexpr int64_t kMostTiles = int64_t{1} << 22;
+
+Status beyond(Error* error, int64_t value, int64_t limit, const char* what, const char* which) {
+  return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, value, limit,
+                    "the work list takes at least %lld %s, beyond %s%lld",
+                    static_cast<long long>(value), what, which, static_cast<long long>(limit));
+}
+
+// A list that could never be is refused before anything is made of it: `items` are the least that
+// it has.
+Status check_size(const Plan& plan, int64_t items, Error* error) {
+  const Config& config = plan.state->config;
+  const int64_t most = INT32_MAX - config.num_workers, limit = config.limits.max_sections_bytes;
+  if (items > most) return beyond(error, items, most, "items", "");
+  const int64_t bytes = items * static_cast<int64_t>(sizeof(attnplan_work_item));
+  if (limit == 0 || bytes <= limit) return Status::kOk;
+  return beyond(error, bytes, limit, "bytes", "max_sections_bytes ");
+}
+
+Status check_tiles(const Plan& plan, Error* error) {
+  const int64_t tiles = count_tiles(plan);
+  if (tiles > kMostTiles) return beyond(error, tiles, kMostTiles, "tiles for each KV head", "");
+  return check_size(plan, tiles * plan.state->config.num_kv_heads, error);
+}
+
+// The tile size that the kernels of all segments agree on; 0 where they do not.
+int32_t common_tile(const Plan& plan, int32_t Kernel::*tile) {
+  int32_t common = 0;
+  for (const attnplan_segment& s : plan.parts->segments) {
+    const int32_t size = plan.state->kernels[static_cast<size_t>(s.kernel)].*tile;
+    if (common != 0 && size != common) return 0;
+    common = size;
+  }
+  return common;
 }
 
 }  // namespace
@@ -264,44 +225,47 @@ WorkBounds work_bounds(const Config& config, int64_t tiles, int64_t max_seq_len)
   return {tiles + workers, std::min(tiles, workers), 2 * workers};
 }
 
-void schedule(Plan* plan) {
+Status schedule(Plan* plan, Error* error) {
   const Config& config = plan->state->config;
   WorkList* list = &plan->parts->work;
-  make_tiles(*plan, &list->tiles);
   const int32_t heads = config.num_kv_heads, workers = config.num_workers;
+  if (const Status status = check_tiles(*plan, error); status != Status::kOk) return status;
+  make_tiles(*plan, config.work != Work::kStreamK, list);
+  const auto stream_k = [&] {
+    const bool causal = config.mask == Mask::kCausal;
+    cut_stream_k(*plan->state->isa, heads, workers, causal, list);
+  };
   switch (config.work) {
-    case Work::kFixed:
-      fixed_chunks(list, heads, workers, config.work_fixed_tokens);
+    case Work::kFixed: {
+      FixedChunks fixed(list, heads, config.work_fixed_tokens);
+      const Status status = check_size(*plan, fixed.count_items(), error);
+      if (status != Status::kOk) return status;
+      fixed.build(workers);
       break;
+    }
     case Work::kEqualChunks:
       equal_chunks(list, heads, workers);
       break;
     case Work::kAuto: {
       equal_chunks(list, heads, workers);
-      const int64_t equal = list->summary.makespan;
-      stream_k(list, heads, workers);
-      if (equal <= list->summary.makespan) equal_chunks(list, heads, workers);
+      const attnplan_work equal = list->summary;
+      stream_k();
+      if (equal.makespan > list->summary.makespan) break;
+      list->is_cut = false;
+      list->summary = equal;
       break;
     }
     default:
-      stream_k(list, heads, workers);
+      stream_k();
   }
   attnplan_work& summary = list->summary;
-  const auto tile_of = [plan](int32_t Kernel::*tile) {
-    int32_t common = 0;
-    for (const attnplan_segment& s : plan->parts->segments) {
-      const int32_t size = plan->state->kernels[static_cast<size_t>(s.kernel)].*tile;
-      if (common != 0 && size != common) return 0;
-      common = size;
-    }
-    return common;
-  };
-  summary.query_tile = tile_of(&Kernel::query_tile);
-  summary.kv_tile = tile_of(&Kernel::kv_tile);
+  summary.query_tile = common_tile(*plan, &Kernel::query_tile);
+  summary.kv_tile = common_tile(*plan, &Kernel::kv_tile);
   summary.max_slots =
       config.work == Work::kFixed
           ? static_cast<int32_t>(std::min<int64_t>(plan->state->capacity.merge_slots, INT32_MAX))
           : 2 * workers;
+  return Status::kOk;
 }
 
 }  // namespace attnplan

@@ -6,8 +6,9 @@
 
 namespace attnplan {
 
-// Fills the scratch's work list under config.work.
-void schedule(Plan* plan);
+// Fills the scratch's work list under config.work. CAPACITY_EXCEEDED where its items alone, counted
+// before any is made, pass what may be.
+Status schedule(Plan* plan, Error* error);
 
 struct WorkBounds {
   int64_t items = 0;

@@ -1,4 +1,4 @@
-// What a schedule consists of, and the one place that appends to it.
+// What a schedule consists of, and the one place that appends to a list that is built item by item.
 #pragma once
 
 #include <algorithm>
@@ -6,21 +6,34 @@
 #include <vector>
 
 #include "attnplan_plan_format.h"
-#include "planner/schedule_tile.h"
+#include "planner/work_cuts.h"
 
 namespace attnplan {
 
 struct WorkList {
   explicit WorkList(std::pmr::memory_resource* memory)
       : tiles(memory),
+        tokens(memory),
+        spans(memory),
+        span_costs(memory),
+        cut_arrays(memory),
         items(memory),
         worker_indptr(memory),
         merge_tiles(memory),
         merge_indptr(memory),
         merge_slots(memory) {}
 
-  std::pmr::vector<WorkTile> tiles;
   attnplan_work summary{};
+  // Tiles of one KV head. Every segment has a span; where each of its requests is one tile,
+  // stream_k needs no record of them.
+  std::pmr::vector<WorkTile> tiles;
+  std::pmr::vector<int32_t> tokens;  // of `tiles`
+  std::pmr::vector<WorkSpan> spans;
+  std::pmr::vector<int64_t> span_costs;  // with the overhead of each tile
+  // The list is one of these two.
+  bool is_cut = false;
+  WorkCuts cuts;
+  std::pmr::vector<int32_t> cut_arrays;
   std::pmr::vector<attnplan_work_item> items;  // by worker
   std::pmr::vector<int32_t> worker_indptr;
   std::pmr::vector<attnplan_merge_tile> merge_tiles;
@@ -28,14 +41,12 @@ struct WorkList {
   std::pmr::vector<int32_t> merge_slots;
 };
 
-// An item costs its KV tokens and this many more: starting it, reading Q, writing the result.
-inline constexpr int64_t kItemOverheadTokens = 128;
-
 // Builds a list worker by worker. A tile's items are added in KV order, without another tile's in
 // between.
 class WorkBuilder {
  public:
   explicit WorkBuilder(WorkList* list) : list_(*list) {
+    list_.is_cut = false;
     list_.items.clear();
     list_.worker_indptr.assign(1, 0);
     list_.merge_tiles.clear();

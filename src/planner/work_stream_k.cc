@@ -1,0 +1,181 @@
+#include "planner/work_stream_k.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attnplan {
+namespace {
+
+// Few tiles among many workers: each tile is cut by several, and what rounding to KV tiles leaves
+// would matter. So every worker starts from where the last one really stopped, and the share of
+// those to come is renewed.
+class FewTiles {
+ public:
+  FewTiles(WorkCuts* cuts, int64_t cost) : cuts_(*cuts), cost_(cost), left_(cuts->workers) {
+    renew();
+  }
+
+  // Cost in front of the tile, its number. False where only the last worker is left.
+  bool add(int64_t position, int32_t tile, int64_t tokens, int64_t kv_tile) {
+    int64_t at = 0;
+    while (left_ > 1) {
+      const int64_t room = share_ - load_ - kItemOverheadTokens + kv_tile / 2;
+      const int64_t fits = room < kv_tile ? 0 : round_down(room, kv_tile);
+      if (room < tokens - at && fits == 0 && load_ > 0) {
+        begin_worker(position, tile, 0);
+        continue;
+      }
+      const int64_t take = std::max(fits, kv_tile), whole = std::max(room, take);
+      if (whole >= tokens - at) {
+        load_ += tokens - at + kItemOverheadTokens;
+        return true;
+      }
+      // A worker that begins here stops at the same distance, for as long as the share is the same.
+      int32_t count = load_ > 0 ? 1 : cuts_until_renewal();
+      do {
+        at += take;
+        load_ += take;  // an item more, but a worker with its overhead less
+        begin_worker(position + at, tile, at);
+      } while (--count > 0 && whole < tokens - at);
+    }
+    return false;
+  }
+  int32_t workers_begun() const { return cuts_.workers - left_ + 1; }
+
+ private:
+  static int64_t round_down(int64_t value, int64_t step) {
+    return (step & (step - 1)) == 0 ? value & -step : value - value % step;
+  }
+  int32_t cuts_until_renewal() const { return left_ <= 17 ? 1 : (left_ - 1) % 16 + 1; }
+  void begin_worker(int64_t position, int32_t tile, int64_t kv) {
+    cost_ -= load_;
+    load_ = 0;
+    const int32_t w = workers_begun();
+    cuts_.tile[w] = tile;
+    cuts_.kv[w] = static_cast<int32_t>(kv);
+    cuts_.excess[w] = static_cast<int32_t>(position - w * cuts_.share);
+    // A division per worker would be half of all there is to do.
+    if (--left_ <= 16 || left_ % 16 == 0) renew();
+  }
+  // Nearly every border between two workers splits a tile, which costs one more item.
+  void renew() {
+    const auto cost = static_cast<uint64_t>(cost_ + (left_ - 1) * kItemOverheadTokens + left_ - 1);
+    const auto left = static_cast<uint32_t>(left_);
+    share_ =
+        static_cast<int64_t>(cost <= UINT32_MAX ? static_cast<uint32_t>(cost) / left : cost / left);
+  }
+
+  WorkCuts& cuts_;
+  int64_t cost_;  // of this worker and those to come
+  int32_t left_;  // workers, this one included
+  int64_t share_ = 0;
+  int64_t load_ = 0;  // of this worker
+};
+
+// Workers from here on begin behind the last tile.
+void fill_rest(WorkCuts* cuts, int32_t from, int64_t cost) {
+  const int32_t end = cuts->workers + 1 + kCutsMargin;
+  for (int32_t w = from; w < end; ++w) {
+    cuts->tile[w] = cuts->num_tiles;
+    cuts->kv[w] = 0;
+  }
+  for (int32_t w = from; w < end; ++w) {
+    cuts->excess[w] = static_cast<int32_t>(cost - std::min(w, cuts->workers) * cuts->share);
+  }
+}
+
+void locate_few(const WorkList& list, int64_t cost, WorkCuts* cuts) {
+  FewTiles few(cuts, cost);
+  int64_t position = 0;
+  int32_t number = 0;
+  for (int32_t head = 0; head < cuts->heads; ++head) {
+    for (const WorkSpan& span : list.spans) {
+      for (int32_t i = 0; i < span.count; ++i, ++number) {
+        if (!few.add(position, number, span.tokens[i], span.kv_tile)) {
+          return fill_rest(cuts, few.workers_begun(), cost);
+        }
+        position += span.tokens[i] + kItemOverheadTokens;
+      }
+    }
+  }
+  fill_rest(cuts, few.workers_begun(), cost);
+}
+
+void place_arrays(std::pmr::vector<int32_t>* memory, WorkCuts* cuts) {
+  const size_t stride = static_cast<size_t>(cuts->workers) + 1 + 2 * kCutsMargin;
+  if (memory->size() < 9 * stride) memory->resize(9 * stride);
+  int32_t* at = memory->data() + kCutsMargin;
+  for (int32_t** array : {&cuts->tile, &cuts->kv, &cuts->excess, &cuts->items, &cuts->front,
+                          &cuts->rows, &cuts->flags, &cuts->slots, &cuts->merges}) {
+    *array = at;
+    at += stride;
+  }
+  cuts->tile[0] = cuts->kv[0] = cuts->excess[0] = 0;
+}
+
+}  // namespace
+
+void cut_stream_k(const Isa& isa, int32_t heads, int32_t workers, bool causal, WorkList* list) {
+  WorkCuts& cuts = list->cuts;
+  list->is_cut = true;
+  cuts.workers = workers;
+  cuts.heads = heads;
+  cuts.causal = causal;
+  cuts.spans = list->spans.data();
+  cuts.num_spans = static_cast<int32_t>(list->spans.size());
+  int32_t tiles = 0;
+  for (const WorkSpan& span : list->spans) tiles += span.count;
+  cuts.num_tiles = tiles * cuts.heads;
+  const int64_t head_cost =
+      std::accumulate(list->span_costs.begin(), list->span_costs.end(), int64_t{0});
+  const int64_t cost = head_cost * cuts.heads;
+  // A cut makes one item more: each worker but the first begins with such a one, so the first has
+  // an overhead less to share out.
+  const int64_t shared = std::max<int64_t>(cost - kItemOverheadTokens, 0);
+  cuts.share = shared / cuts.workers;
+  cuts.fraction = static_cast<int32_t>(((shared % cuts.workers) << 16) / cuts.workers);
+  place_arrays(&list->cut_arrays, &cuts);
+  cuts.few_tiles = cuts.num_tiles <= cuts.workers / 4;
+  if (cuts.few_tiles) {
+    locate_few(*list, cost, &cuts);
+  } else {
+    isa.locate_cuts(head_cost, list->span_costs.data(), &cuts);
+    fill_rest(&cuts, cuts.workers, cost);
+  }
+  isa.count_cuts(&cuts);
+  attnplan_work& summary = list->summary;
+  summary.policy = ATTNPLAN_WORK_LIST_STREAM_K;
+  summary.workers = cuts.workers;
+  summary.num_slots = cuts.num_splits + cuts.num_merges;
+  summary.makespan = cuts.share + cuts.most;
+  summary.mean = static_cast<double>(cost + cuts.num_splits * kItemOverheadTokens) / cuts.workers;
+}
+
+void write_merge_tiles(const WorkCuts& cuts, attnplan_merge_tile* out) {
+  const WorkSpan* span = cuts.spans;
+  int32_t head = 0, begin = 0;
+  for (int32_t i = 0; i < cuts.num_merges; ++i) {
+    const int32_t tile = cuts.tile[cuts.merges[i]];
+    while (tile - begin >= span->count) {
+      begin += span->count;
+      if (++span == cuts.spans + cuts.num_spans) {
+        span = cuts.spans;
+        ++head;
+      }
+    }
+    const int32_t local = tile - begin;
+    if (span->rows != nullptr) {
+      out[i] = {span->request + local, head, 0, span->rows[local]};
+    } else {
+      const WorkTile& record = span->tiles[local];
+      out[i] = {record.request, head, record.row_begin, record.row_end};
+    }
+  }
+}
+
+void write_merge_indptr(const WorkCuts& cuts, int32_t* out) {
+  for (int32_t i = 0; i < cuts.num_merges; ++i) out[i] = cuts.slots[cuts.merges[i]] - 2;
+  out[cuts.num_merges] = cuts.num_splits + cuts.num_merges;
+}
+
+}  // namespace attnplan
