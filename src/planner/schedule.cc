@@ -5,6 +5,7 @@
 #include "planner/work_list.h"
 #include "planner/work_stream_k.h"
 #include "planner/work_tiles.h"
+#include "planner/write.h"
 
 namespace attnplan {
 namespace {
@@ -188,8 +189,8 @@ Status beyond(Error* error, int64_t value, int64_t limit, const char* what, cons
 // A list that could never be is refused before anything is made of it: `items` are the least that
 // it has.
 Status check_size(const Plan& plan, int64_t items, Error* error) {
-  const Config& config = plan.state->config;
-  const int64_t most = INT32_MAX - config.num_workers, limit = config.limits.max_sections_bytes;
+  const int64_t most = INT32_MAX - plan.state->config.num_workers;
+  const int64_t limit = max_plan_bytes(*plan.state);
   if (items > most) return beyond(error, items, most, "items", "");
   const int64_t bytes = items * static_cast<int64_t>(sizeof(attnplan_work_item));
   if (limit == 0 || bytes <= limit) return Status::kOk;

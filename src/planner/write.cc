@@ -8,10 +8,6 @@
 namespace attnplan {
 namespace {
 
-// Where no max_sections_bytes is given: far beyond what a step is copied with, and small enough for
-// an absurd length to be refused before memory is taken for it.
-constexpr int64_t kDefaultMaxBytes = int64_t{1} << 30;
-
 // Bytes before the first section: header, section table, byte ranges.
 size_t front_bytes(int num_sections, bool fixed) {
   const auto count = static_cast<size_t>(num_sections);
@@ -20,7 +16,7 @@ size_t front_bytes(int num_sections, bool fixed) {
          most_ranges * sizeof(attnplan_byte_range);
 }
 
-Status check_capacities(const Plan& plan, SectionList& sections, bool fixed, Error* error) {
+Status check_capacities(const Plan& plan, SectionList& sections, Error* error) {
   for (const SectionSpec& spec : sections) {
     if (spec.used <= spec.capacity) continue;  // always, unless the layout is fixed
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, spec.used, spec.capacity,
@@ -28,9 +24,7 @@ Status check_capacities(const Plan& plan, SectionList& sections, bool fixed, Err
                       static_cast<long long>(spec.used), static_cast<long long>(spec.capacity));
   }
   const size_t total = sections.total_bytes();
-  const int64_t given = plan.state->config.limits.max_sections_bytes;
-  // A fixed layout is as large as its own limits make it.
-  const int64_t limit = given > 0 || fixed ? given : kDefaultMaxBytes;
+  const int64_t limit = max_plan_bytes(*plan.state);
   if (limit > 0 && total > static_cast<size_t>(limit)) {
     return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, static_cast<int64_t>(total),
                       limit, "the plan takes %zu bytes, beyond max_sections_bytes %lld", total,
@@ -151,7 +145,7 @@ Status write_plan(const Plan& plan, std::byte* out, size_t capacity, size_t* byt
   const size_t front = front_bytes(plan.state->num_sections, fixed);
   SectionList sections(front, fixed);
   describe_sections(&plan, *plan.state, &sections);
-  if (const Status status = check_capacities(plan, sections, fixed, error); status != Status::kOk) {
+  if (const Status status = check_capacities(plan, sections, error); status != Status::kOk) {
     return status;
   }
   const size_t total = sections.total_bytes();

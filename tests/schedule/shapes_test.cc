@@ -174,5 +174,24 @@ TEST(WorkShapes, AbsurdListsAreRefusedAtOnce) {
   }
 }
 
+// Few tiles, but 2^27 chunks of 16 tokens: 4 GiB of items.
+TEST(WorkShapes, AbsurdlyManyChunksAreRefusedAtOnce) {
+  WorkBatch batch;
+  batch.settings.work = ATTNPLAN_WORK_FIXED;
+  batch.settings.work_fixed_tokens = 1;
+  batch.add_kernel(ATTNPLAN_ROUTE_EXTEND, {16, 16});
+  batch.add_request(1, INT32_MAX);
+  Error error;
+  const Planner planner = property::create_planner(batch.config(), &error);
+  ASSERT_TRUE(planner) << error.raw().message;
+  const Scratch scratch = property::create_scratch();
+  size_t bytes = 0;
+  EXPECT_EQ(
+      attnplan_plan_size(planner.get(), scratch.get(), &batch.step(), nullptr, &bytes, error.get()),
+      ATTNPLAN_PLAN_ERROR);
+  EXPECT_EQ(error.raw().code, ATTNPLAN_CODE_CAPACITY_EXCEEDED) << error.raw().message;
+  EXPECT_EQ(error.raw().value, int64_t{32} << 27);
+}
+
 }  // namespace
 }  // namespace attnplan::schedule
