@@ -152,30 +152,31 @@ void cut_stream_k(const Isa& isa, int32_t heads, int32_t workers, bool causal, W
 }
 
 void write_merge_tiles(const WorkCuts& cuts, attnplan_merge_tile* out) {
-  const WorkSpan* span = cuts.spans;
-  int32_t head = 0, begin = 0;
-  for (int32_t i = 0; i < cuts.num_merges; ++i) {
-    const int32_t tile = cuts.tile[cuts.merges[i]];
-    while (tile - begin >= span->count) {
-      begin += span->count;
-      if (++span == cuts.spans + cuts.num_spans) {
-        span = cuts.spans;
-        ++head;
+  const int32_t *const tiles = cuts.tile, *const merges = cuts.merges;
+  const int32_t count = cuts.num_merges, heads = cuts.heads, num_spans = cuts.num_spans;
+  int32_t i = 0, begin = 0;
+  for (int32_t head = 0; head < heads; ++head) {
+    for (int32_t number = 0; number < num_spans; ++number) {
+      const WorkSpan span = cuts.spans[number];  // a copy: no store below can change it
+      for (; i < count && tiles[merges[i]] - begin < span.count; ++i) {
+        const int32_t local = tiles[merges[i]] - begin;
+        if (span.rows != nullptr) {
+          out[i] = {span.request + local, head, 0, span.rows[local]};
+        } else {
+          const WorkTile& tile = span.tiles[local];
+          out[i] = {tile.request, head, tile.row_begin, tile.row_end};
+        }
       }
-    }
-    const int32_t local = tile - begin;
-    if (span->rows != nullptr) {
-      out[i] = {span->request + local, head, 0, span->rows[local]};
-    } else {
-      const WorkTile& record = span->tiles[local];
-      out[i] = {record.request, head, record.row_begin, record.row_end};
+      begin += span.count;
     }
   }
 }
 
 void write_merge_indptr(const WorkCuts& cuts, int32_t* out) {
-  for (int32_t i = 0; i < cuts.num_merges; ++i) out[i] = cuts.slots[cuts.merges[i]] - 2;
-  out[cuts.num_merges] = cuts.num_splits + cuts.num_merges;
+  const int32_t *const slots = cuts.slots, *const merges = cuts.merges;
+  const int32_t count = cuts.num_merges, num_slots = cuts.num_splits + count;
+  for (int32_t i = 0; i < count; ++i) out[i] = slots[merges[i]] - 2;
+  out[count] = num_slots;
 }
 
 }  // namespace attnplan
