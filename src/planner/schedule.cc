@@ -177,7 +177,7 @@ class FixedChunks {
   int64_t chunk_;
 };
 
-// Records of more tiles than this, for each KV head, no step of an engine needs.
+// More tiles or items than this, for each KV head, no step of an engine needs.
 constexpr int64_t kMostTiles = int64_t{1} << 22;
 
 Status beyond(Error* error, int64_t value, int64_t limit, const char* what, const char* which) {
@@ -189,6 +189,10 @@ Status beyond(Error* error, int64_t value, int64_t limit, const char* what, cons
 // A list that could never be is refused before anything is made of it: `items` are the least that
 // it has.
 Status check_size(const Plan& plan, int64_t items, Error* error) {
+  const int64_t heads = plan.state->config.num_kv_heads;
+  if (items > kMostTiles * heads) {
+    return beyond(error, items / heads, kMostTiles, "items for each KV head", "");
+  }
   const int64_t most = INT32_MAX - plan.state->config.num_workers;
   const int64_t limit = max_plan_bytes(*plan.state);
   if (items > most) return beyond(error, items, most, "items", "");

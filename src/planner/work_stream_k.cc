@@ -31,12 +31,10 @@ class FewTiles {
         return true;
       }
       // A worker that begins here stops at the same distance, for as long as the share is the same.
-      int32_t count = load_ > 0 ? 1 : cuts_until_renewal();
-      do {
-        at += take;
-        load_ += take;  // an item more, but a worker with its overhead less
-        begin_worker(position + at, tile, at);
-      } while (--count > 0 && whole < tokens - at);
+      int64_t count = load_ > 0 ? 1 : cuts_until_renewal();
+      if (count > 1) count = std::min(count, (tokens - at - whole + take - 1) / take);
+      begin_workers(static_cast<int32_t>(count), position, tile, at, take);
+      at += count * take;
     }
     return false;
   }
@@ -47,15 +45,29 @@ class FewTiles {
     return (step & (step - 1)) == 0 ? value & -step : value - value % step;
   }
   int32_t cuts_until_renewal() const { return left_ <= 17 ? 1 : (left_ - 1) % 16 + 1; }
-  void begin_worker(int64_t position, int32_t tile, int64_t kv) {
-    cost_ -= load_;
+  // `count` workers in a row, of which each begins `step` tokens behind the one before and the first
+  // so far behind token `at` of the tile.
+  void begin_workers(int32_t count, int64_t position, int32_t tile, int64_t at, int64_t step) {
+    cost_ -= load_ + count * step;  // an item more each, but a worker with its overhead less
     load_ = 0;
     const int32_t w = workers_begun();
-    cuts_.tile[w] = tile;
-    cuts_.kv[w] = static_cast<int32_t>(kv);
-    cuts_.excess[w] = static_cast<int32_t>(position - w * cuts_.share);
+    int32_t *const tiles = cuts_.tile + w, *const kvs = cuts_.kv + w;
+    int32_t* const excess = cuts_.excess + w;
+    auto kv = static_cast<int32_t>(at);
+    auto beyond = static_cast<uint32_t>(position + at - (w - 1) * cuts_.share);
+    const auto step32 = static_cast<int32_t>(step);
+    const auto grows = static_cast<uint32_t>(step - cuts_.share);
+    for (int32_t i = 0; i < count; ++i) {
+      tiles[i] = tile;
+      kvs[i] = kv += step32;
+      excess[i] = static_cast<int32_t>(beyond += grows);
+    }
+    left_ -= count;
     // A division per worker would be half of all there is to do.
-    if (--left_ <= 16 || left_ % 16 == 0) renew();
+    if (left_ <= 16 || left_ % 16 == 0) renew();
+  }
+  void begin_worker(int64_t position, int32_t tile, int64_t kv) {
+    begin_workers(1, position, tile, kv, 0);
   }
   // Nearly every border between two workers splits a tile, which costs one more item.
   void renew() {
