@@ -45,7 +45,8 @@ void apply_graph(const Planner::State& state, const Step& step, Plan* plan) {
   plan->padded_rows = graph.rows;
   if (graph.width > 0) {
     const int32_t begin = segments.empty() ? 0 : segments.front().req_begin;
-    plan->padded_requests = std::max(plan->padded_requests, begin + graph.requests);
+    plan->graph_end = begin + graph.requests;
+    plan->padded_requests = std::max(plan->padded_requests, plan->graph_end);
     const bool full_width =
         std::any_of(state.kernels.begin(), state.kernels.end(), [&](const Kernel& kernel) {
           const bool runs =

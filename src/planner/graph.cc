@@ -9,6 +9,12 @@ int32_t width_of(const Config& config) {
   return config.graph.width > 0 ? config.graph.width : config.decode_threshold;
 }
 
+// Requests that request-indexed sections have room for.
+int32_t room_for_requests(const Config& config) {
+  const int32_t most = config.limits.max_num_seqs;
+  return most > 0 ? std::max(most, max_graph_requests(config)) : INT32_MAX;
+}
+
 // A full size rounded up to whole requests; 0 where it drops out.
 int32_t uniform_size(const Config& config, int32_t rows) {
   const int64_t width = width_of(config);
@@ -82,8 +88,13 @@ Graph choose_graph(const Config& config, const Step& step, const Lanes& lanes,
   if (step.graph_allow == GraphMode::kFull) {
     const FullMode mode = full_mode(config, step, kernels, segments);
     if (mode == FullMode::kUniform) {
-      size = smallest(config.graph.full, rows,
-                      [&config](int32_t given) { return uniform_size(config, given); });
+      // The grid begins at the first live request, so pads in front of it come on top.
+      const int32_t in_front = segments.empty() ? 0 : segments.front().range.begin;
+      const int32_t room = room_for_requests(config) - in_front;
+      size = smallest(config.graph.full, rows, [&](int32_t given) {
+        const int32_t rounded = uniform_size(config, given);
+        return rounded / width_of(config) <= room ? rounded : 0;
+      });
     } else if (mode == FullMode::kAlways) {
       size = smallest(config.graph.full, rows, as_given);
     }

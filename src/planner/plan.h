@@ -1,6 +1,8 @@
 // A plan before it is written: everything that its sections are made from.
 #pragma once
 
+#include <algorithm>
+
 #include "attnplan/planner.h"
 #include "planner/graph.h"
 #include "planner/lanes.h"
@@ -26,6 +28,7 @@ struct Plan {
   int32_t padded_rows = 0;       // of row-indexed ones
   int32_t pad_width = 0;         // rows of each graph pad: 0, or `width` for pads of full width
   int32_t first_graph_pad = 0;   // plan position behind the last segment
+  int32_t graph_end = 0;         // behind the requests of a uniform full graph; else 0
   // Requests whose rows the device splits, and the plan positions from the first to behind the last
   // of them: in between even exact requests' rows may move.
   int32_t num_query_inexact = 0;
@@ -44,7 +47,13 @@ struct Plan {
   }
   bool rows_move(int32_t i) const { return moving_begin <= i && i < moving_end; }
   // A pad that gets `width` rows and one KV token, whether the step itself or the graph brings it.
-  bool is_full_pad(int32_t i) const { return pad_width > 0 && i >= first_graph_pad; }
+  bool is_full_pad(int32_t i) const {
+    return pad_width > 0 && first_graph_pad <= i && i < graph_end;
+  }
+  // How many of those there are before position `end`.
+  int32_t full_pads_before(int32_t end) const {
+    return pad_width > 0 ? std::max(std::min(end, graph_end) - first_graph_pad, 0) : 0;
+  }
   // Upper bound on the KV tokens of a live request; 0 for a pad.
   int32_t max_seq_len(int32_t i) const {
     if (lanes->query_lens[i] == 0) return 0;

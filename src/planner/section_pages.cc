@@ -54,10 +54,9 @@ void write_page_indptr(const Plan& plan, const SectionSpec& spec, int32_t* out) 
     total += plan.is_full_pad(i) ? 1 : pages_for(plan.max_seq_len(i), page_size);
     out[i + 1] = known ? static_cast<int32_t>(total) : kFill;
   }
+  const bool counted = known && plan.pad_width > 0;  // what lies behind is the graph's
   int32_t last = out[n];
-  for (int64_t i = n + 1; i < spec.used; ++i) {
-    out[i] = known && plan.pad_width > 0 ? ++last : last;
-  }
+  for (int64_t i = n + 1; i < spec.used; ++i) out[i] = counted ? ++last : last;
 }
 
 void write_page_indices(const Plan& plan, const SectionSpec& spec, int32_t* out) {
@@ -66,7 +65,7 @@ void write_page_indices(const Plan& plan, const SectionSpec& spec, int32_t* out)
   int32_t* const end = out + spec.used;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     if (plan.seq_inexact(i)) break;  // from here on only the device knows where a list begins
-    if (plan.is_full_pad(i)) break;  // nothing but such pads behind it
+    if (plan.is_full_pad(i)) break;  // nothing but pads behind it
     const auto pages = static_cast<int32_t>(pages_for(plan.max_seq_len(i), page_size));
     out = expand_list(*plan.state->isa, shape, ids_at(plan, i), pages, out, end);
   }
@@ -108,7 +107,7 @@ void write_page_table(const Plan& plan, const SectionSpec& spec, int32_t* out) {
   }
   std::fill(out, table + spec.used, kFill);
   if (plan.pad_width == 0 || width == 0) return;
-  for (int32_t i = plan.first_graph_pad; i < plan.padded_requests; ++i) table[i * width] = 0;
+  for (int32_t i = plan.first_graph_pad; i < plan.graph_end; ++i) table[i * width] = 0;
 }
 
 // First row of every request in the step's own order, in the scratch.
@@ -150,8 +149,9 @@ void write_slots(const Plan& plan, const SectionSpec& spec, int64_t* out) {
   std::fill(out, end, int64_t{kFill});
 }
 
+// Of the batch's own requests: what PAGE_INDPTR counts up to the last of them.
 int64_t total_pages(const Plan& plan) {
-  int64_t total = 0;
+  int64_t total = plan.full_pads_before(plan.lanes->n);  // a page each
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     total += pages_for(plan.max_seq_len(i), plan.state->view->page_size);
   }
@@ -173,10 +173,10 @@ void describe_pages(const Plan* plan, const Planner::State& state, SectionList* 
   }
   if (asked(ATTNPLAN_SECTION_PAGE_INDICES)) {
     const int64_t pages = plan ? total_pages(*plan) : 0;
-    const int64_t pads =
-        plan && plan->pad_width > 0 ? padded_n - plan->first_graph_pad : 0;  // a page each
+    const int64_t behind =
+        plan ? plan->full_pads_before(plan->graph_end) - plan->full_pads_before(plan->lanes->n) : 0;
     list->add_ints(ATTNPLAN_SECTION_PAGE_INDICES, ATTNPLAN_EXTENT_PAGES, lengths, pages,
-                   pages + pads, product(c.requests, c.table_width));
+                   pages + behind, product(c.requests, c.table_width));
   }
   if (asked(ATTNPLAN_SECTION_LAST_PAGE_LEN)) {
     list->add_ints(ATTNPLAN_SECTION_LAST_PAGE_LEN, ATTNPLAN_EXTENT_REQUESTS, lengths, n, padded_n,

@@ -28,7 +28,9 @@ void write_query_start_loc(const Plan& plan, const SectionSpec& spec, int32_t* o
   }
   if (out == end) return;
   int32_t row = plan.parts->segments.empty() ? (*out++ = 0) : *(out - 1);
-  while (out < end) *out++ = row += plan.pad_width;
+  for (int32_t pad = plan.first_graph_pad; out < end; ++pad) {
+    *out++ = row += plan.is_full_pad(pad) ? plan.pad_width : 0;
+  }
 }
 
 void write_seq_lens(const Plan& plan, const SectionSpec& spec, int32_t* out) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "planner/overflow.h"
 #include "planner/sections.h"
 
 namespace attnplan {
@@ -14,23 +15,6 @@ size_t front_bytes(int num_sections, bool fixed) {
   const size_t most_ranges = fixed ? count + 1 : 1;
   return sizeof(attnplan_plan_header) + count * sizeof(attnplan_section) +
          most_ranges * sizeof(attnplan_byte_range);
-}
-
-Status check_capacities(const Plan& plan, SectionList& sections, Error* error) {
-  for (const SectionSpec& spec : sections) {
-    if (spec.used <= spec.capacity) continue;  // always, unless the layout is fixed
-    return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, spec.used, spec.capacity,
-                      "section %d takes %lld elements, the fixed layout has room for %lld", spec.id,
-                      static_cast<long long>(spec.used), static_cast<long long>(spec.capacity));
-  }
-  const size_t total = sections.total_bytes();
-  const int64_t limit = max_plan_bytes(*plan.state);
-  if (limit > 0 && total > static_cast<size_t>(limit)) {
-    return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, static_cast<int64_t>(total),
-                      limit, "the plan takes %zu bytes, beyond max_sections_bytes %lld", total,
-                      static_cast<long long>(limit));
-  }
-  return Status::kOk;
 }
 
 // What has to be copied: all of it, or under a fixed layout the part of each section in use,

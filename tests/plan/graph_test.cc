@@ -33,8 +33,8 @@ std::optional<int32_t> smallest(const std::vector<int32_t>& sizes, int64_t rows)
   return best;
 }
 
-// Full sizes as graphs of whole requests.
-std::vector<int32_t> uniform_sizes(const Batch& batch, int32_t width) {
+// Full sizes as graphs of whole requests, behind the pads in front of the first live one.
+std::vector<int32_t> uniform_sizes(const Batch& batch, int32_t width, int32_t in_front) {
   const attnplan_config& config = batch.config;
   const int32_t most =
       config.graph_max_num_seqs > 0 ? config.graph_max_num_seqs : config.max_num_seqs;
@@ -45,6 +45,11 @@ std::vector<int32_t> uniform_sizes(const Batch& batch, int32_t width) {
     if (config.max_num_batched_tokens > 0 && rows > config.max_num_batched_tokens) continue;
     sizes.push_back(rows);
   }
+  if (sizes.empty() || config.max_num_seqs == 0) return sizes;
+  // What sections of requests have room for.
+  const int32_t room =
+      std::max(config.max_num_seqs, *std::max_element(sizes.begin(), sizes.end()) / width);
+  std::erase_if(sizes, [&](int32_t rows) { return in_front + rows / width > room; });
   return sizes;
 }
 
@@ -67,7 +72,8 @@ Choice choose(const Batch& batch, const Buffer& plan) {
         return capture_rule(batch, s) == ATTNPLAN_CAPTURE_ALWAYS;
       });
   if (step.graph_allow == ATTNPLAN_GRAPH_ALLOW_FULL && (uniform || always)) {
-    const auto size = smallest(uniform ? uniform_sizes(batch, width) : batch.graph_full, rows);
+    const auto size = smallest(
+        uniform ? uniform_sizes(batch, width, segments[0].req_begin) : batch.graph_full, rows);
     if (size) {
       return uniform ? Choice{ATTNPLAN_GRAPH_FULL, *size, *size / width, width}
                      : Choice{ATTNPLAN_GRAPH_FULL, *size, -1, 0};
