@@ -102,7 +102,8 @@ Status check_page_sections(const Plan& plan, Error* error) {
     return invalid(error, "section slots needs a slot_mapping or the ids of a block table");
   }
   if (asked(ATTNPLAN_SECTION_PAGE_TABLE) && !plan.state->fixed_layout) {
-    const int64_t width = widest_row(*plan.group, plan.lanes->n) * plan.state->view->pages_per_block;
+    const int64_t width =
+        widest_row(*plan.group, plan.lanes->n) * plan.state->view->pages_per_block;
     if (width > INT32_MAX) {
       return error->set(Status::kPlanError, Code::kCapacityExceeded, -1, width, INT32_MAX,
                         "a row of the page table has %lld pages, expected at most %d",
@@ -147,8 +148,12 @@ Status make_plan(const Planner::State& state, const Step& step, const Group& gro
                  Scratch::Buffers& buffers, StepScan* scan, Plan* plan, Error* error) {
   Status status = read_step(state, step, group, buffers, scan, error);
   if (status != Status::kOk) return status;
-  const RoutingInput routing{&state.kernels, &scan->lanes, state.isa, &scan->marks,
-                             segment(scan->lanes, scan->marks), state.config.max_segments};
+  const RoutingInput routing{&state.kernels,
+                             &scan->lanes,
+                             state.isa,
+                             &scan->marks,
+                             segment(scan->lanes, scan->marks),
+                             state.config.max_segments};
   Resolution resolution;
   status = resolve(state.config, routing, state.policy, buffers, &resolution, error);
   if (status != Status::kOk) return status;
