@@ -44,7 +44,9 @@ struct ScanResult {
   int32_t first_prompt;   // first request of class extend or prefill; n where there is none
   int32_t last_unprompt;  // last request of class decode or extend; -1 where there is none
   MeasureResult all;
-  uint64_t prints[3];  // fingerprint.h: of (query, seq), (computed, prompt), (known, drafts)
+  // fingerprint.h: of (query, seq), (prompt, drafts), (context, known). A context length that was
+  // checked to be seq - query says nothing new and is left out where nothing is known.
+  uint64_t prints[3];
 };
 
 // The rows of a block table. Of each only the live ids are read, as many as its tokens need.

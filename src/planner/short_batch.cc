@@ -63,8 +63,7 @@ constexpr MeasureResult kNothing = {0, INT32_MAX, 0, INT32_MAX, 0, INT32_MAX, 0,
 
 void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, ScanResult* result) {
   *result = {false, in.n, -1, in.n, -1, kNothing, {0, 0, 0}};
-  const bool second = in.num_computed_tokens != nullptr || in.num_prompt_tokens != nullptr;
-  const bool third = in.num_known_tokens != nullptr || in.num_draft_tokens != nullptr;
+  const bool second = in.num_prompt_tokens != nullptr || in.num_draft_tokens != nullptr;
   uint32_t first_key = kFirstKeyStart, second_key = kSecondKeyStart;
   for (int32_t i = 0; i < in.n; ++i) {
     const int32_t query_len = in.query_lens[i], seq_len = in.seq_lens[i];
@@ -78,11 +77,12 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
     result->suspicious |= suspicious(in, i, query_len, seq_len, context_len);
     result->prints[0] += product(query_len, seq_len);
     if (second) {
-      result->prints[1] += product(context_len, value_or_zero(in.num_prompt_tokens, i));
+      result->prints[1] += product(value_or_zero(in.num_prompt_tokens, i),
+                                   value_or_zero(in.num_draft_tokens, i));
     }
-    if (third) {
-      result->prints[2] +=
-          product(value_or_zero(in.num_known_tokens, i), value_or_zero(in.num_draft_tokens, i));
+    const bool free = in.num_computed_tokens != nullptr && !(in.all_exact && query_len > 0);
+    if (in.num_known_tokens != nullptr || free) {
+      result->prints[2] += product(context_len, value_or_zero(in.num_known_tokens, i));
     }
     first_key += kFirstKeyStep;
     second_key += kSecondKeyStep;

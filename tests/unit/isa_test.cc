@@ -152,7 +152,7 @@ TEST(Isa, MeasuresAlike) {
   }
 }
 
-// Any other value, and two values that change places, give another fingerprint.
+// Any other value, and two values that change places, give another fingerprint or break a check.
 TEST(Isa, FingerprintsTellArraysApart) {
   Random random(6);
   int compared = 0;
@@ -163,20 +163,21 @@ TEST(Isa, FingerprintsTellArraysApart) {
                           .seq_lens = a.seq.data(),
                           .num_computed_tokens = a.computed.data(),
                           .num_prompt_tokens = a.prompt.data(),
-                          .num_known_tokens = a.known.data(),
+                          .num_known_tokens = random.chance(50) ? a.known.data() : nullptr,
                           .num_draft_tokens = a.drafts.data(),
                           .is_prefilling = nullptr,
                           .decode_threshold = 4,
                           .max_query_len = INT32_MAX,
                           .causal = true,
-                          .all_exact = false,
-                          .target_phase = true,
+                          .all_exact = random.chance(50),
+                          .target_phase = false,
                           .dummy_phase = false,
                           .short_extend_decode = false};
     const Scanned before = run(best_isa().scan, in);
     std::vector<int32_t>* const arrays[] = {&a.query,  &a.seq,   &a.computed,
                                             &a.prompt, &a.known, &a.drafts};
     auto& array = *arrays[random.between(0, 5)];
+    if (&array == &a.known && in.num_known_tokens == nullptr) continue;
     const auto pick = [&] { return static_cast<size_t>(random.between(0, in.n - 1)); };
     const size_t at = pick(), other = pick();
     if (random.chance(50)) {
@@ -187,11 +188,12 @@ TEST(Isa, FingerprintsTellArraysApart) {
       continue;
     }
     const Scanned after = run(best_isa().scan, in);
+    if (after.result.suspicious) continue;
     EXPECT_FALSE(std::equal(before.result.prints, before.result.prints + 3, after.result.prints))
         << "round " << round;
     ++compared;
   }
-  EXPECT_GT(compared, 15000);
+  EXPECT_GT(compared, 10000);
 }
 
 // Sums pass int32.
