@@ -10,9 +10,11 @@
  * With ATTNPLAN_PLAN_FIXED_LAYOUT offsets and capacities depend on the planner alone, so that device
  * addresses can be captured; only the byte ranges that the header lists are written, and only they
  * have to be copied. Elements of a graph's pads, behind `count`, hold a defined fill: 0 for lengths,
- * the last value for starts and indptr, -1 for indices, positions and slots (for pads of full width:
- * one request of `width` rows and one KV token each). Bytes behind them, up to the next multiple of
- * 64, are 0.
+ * the last value for starts and indptr, -1 for indices, positions and slots. Pads of full width are
+ * requests of `width` rows and one KV token each instead: their starts and indptr go on, their rows
+ * name them at position 0, their one page is page 0 of the cache, and only their slots are -1; those
+ * that the batch brings itself, behind its last live request, stand inside `count`. Bytes behind
+ * all pads, up to the next multiple of 64, are 0.
  */
 #ifndef ATTNPLAN_PLAN_FORMAT_H_
 #define ATTNPLAN_PLAN_FORMAT_H_
@@ -180,12 +182,13 @@ typedef struct attnplan_local_batch {
   int32_t first_block; /* block of the request's table in which the chunk starts */
 } attnplan_local_batch; /* 16 bytes */
 
-/* Scalars for the launch of one segment's kernel. */
+/* Scalars for the launch of one segment's kernel: measured, but under a full graph from the graph
+ * and the planner's limits alone. A piecewise graph leaves attention outside. */
 typedef struct attnplan_launch {
   int32_t segment;
-  int32_t query_tiles;  /* per KV head: tiles of query_tile packed rows (rows x group), exact */
+  int32_t query_tiles;  /* per KV head: tiles of query_tile packed rows (rows x group) */
   int32_t num_splits;   /* of a kernel with a fixed split; 0: none */
-  int32_t max_seq_len;  /* tokens; under a graph from the configuration */
+  int32_t max_seq_len;  /* tokens; under a full graph max_model_len, where that is given */
   int32_t requests;     /* extents of the grid, pads included */
   int32_t rows;
   int64_t scratch_bytes; /* float32 partial outputs and log-sum-exps of the splits */

@@ -116,6 +116,7 @@ void add_context_parallel(const SectionInputs& in, SectionMap* out) {
   (*out)[ATTNPLAN_SECTION_CONTEXT_PARALLEL] = list;
 }
 
+// Of a step that runs in no full graph: there the graph says more than the batch.
 void add_launch(const SectionInputs& in, SectionMap* out) {
   NaiveList list;
   list.type = ATTNPLAN_TYPE_LAUNCH;
@@ -132,13 +133,12 @@ void add_launch(const SectionInputs& in, SectionMap* out) {
       tiles += ceil_div(request.max_query * group, tile);
     }
     const int64_t rows = segment.row_end - segment.row_begin;
-    const bool configured = in.graph() && in.setup.max_model_len > 0;
     const int64_t scratch =
         kernel.num_splits * rows * in.setup.num_q_heads * (in.setup.v_head_size + 1) * 4;
     list.values.push_back(static_cast<int64_t>(s));
     list.values.push_back(built_in ? kAnything : tiles);
     list.values.push_back(built_in ? kAnything : kernel.num_splits);
-    list.values.push_back(configured ? in.setup.max_model_len : segment.max_seq_len);
+    list.values.push_back(segment.max_seq_len);
     list.values.push_back(segment.req_end - segment.req_begin);
     list.values.push_back(rows);
     list.values.push_back(built_in ? kAnything : scratch);
