@@ -11,10 +11,10 @@
  * addresses can be captured; only the byte ranges that the header lists are written, and only they
  * have to be copied. Elements of a graph's pads, behind `count`, hold a defined fill: 0 for lengths,
  * the last value for starts and indptr, -1 for indices, positions and slots. Pads of full width are
- * requests of `width` rows and one KV token each instead: their starts and indptr go on, their rows
- * name them at position 0, their one page is page 0 of the cache, and only their slots are -1; those
- * that the batch brings itself, behind its last live request, stand inside `count`. Bytes behind
- * all pads, up to the next multiple of 64, are 0.
+ * requests of `width` rows and one KV token each instead: starts and indptr go on, their rows name
+ * them at position 0, their one page is page 0 of the cache, only slots are -1; those that the batch
+ * brings itself, behind its last live request, stand inside `count`. Bytes behind all pads, up to
+ * the next multiple of 64, are 0.
  */
 #ifndef ATTNPLAN_PLAN_FORMAT_H_
 #define ATTNPLAN_PLAN_FORMAT_H_
@@ -174,12 +174,13 @@ typedef struct attnplan_window {
   int64_t total;        /* tokens */
 } attnplan_window;      /* 16 bytes */
 
-/* A piece of a request that attends inside one chunk of local attention. */
+/* A piece of a request that attends inside one chunk of local attention. Rows that the clamp of a
+ * draft step leaves without keys are a piece of seq_len 0, whose first_block means nothing. */
 typedef struct attnplan_local_batch {
   int32_t query_len;
   int32_t seq_len; /* tokens, counted from the start of the chunk */
   int32_t request;
-  int32_t first_block; /* block of the request's table in which the chunk starts */
+  int32_t first_block; /* of the request's table, in logical blocks: the chunk starts with it */
 } attnplan_local_batch; /* 16 bytes */
 
 /* Scalars for the launch of one segment's kernel: measured, but under a full graph from the graph

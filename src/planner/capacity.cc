@@ -70,8 +70,11 @@ Capacity capacity_of(const Config& config, const KvView* view,
   }
   bound_chunks(config, kernels, &c);
   if (config.local_attention_chunk > 0) {
+    // A request's rows begin and end inside a chunk; where a table may clamp a draft step, its rows
+    // without keys are one more piece.
+    const int64_t pieces = view != nullptr ? 3 : 2;
     c.local_batches =
-        std::min(2 * c.requests + ceil_div(c.rows, config.local_attention_chunk), c.rows);
+        std::min(pieces * c.requests + ceil_div(c.rows, config.local_attention_chunk), c.rows);
   }
   if (config.work != Work::kNone) {
     const WorkBounds work =

@@ -113,6 +113,14 @@ Status invalid(Error* error, const char* what, const char* why) {
   return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0, "%s needs %s", what, why);
 }
 
+// A virtual batch names its keys by a block of the table: its chunk has to begin with one.
+Status check_local_chunk(int32_t chunk, int32_t block_size, Error* error) {
+  if (chunk % block_size == 0) return Status::kOk;
+  return error->set(Status::kPlanError, Code::kValueOutOfRange, -1, chunk, block_size,
+                    "local_attention_chunk %d is no multiple of the block size %d", chunk,
+                    block_size);
+}
+
 // What the sections need is there, and how large they can get.
 Status resolve_sections(Planner::State* state, Error* error) {
   const Config& config = state->config;
@@ -130,6 +138,11 @@ Status resolve_sections(Planner::State* state, Error* error) {
   if (pages && !state->view) return invalid(error, "a section of pages or slots", "kv_cache");
   if (asked(ATTNPLAN_SECTION_LOCAL) && config.local_attention_chunk == 0) {
     return invalid(error, "section local", "local_attention_chunk");
+  }
+  if (asked(ATTNPLAN_SECTION_LOCAL) && config.kv_cache) {
+    const Status status =
+        check_local_chunk(config.local_attention_chunk, config.kv_cache->block_size, error);
+    if (status != Status::kOk) return status;
   }
   state->capacity = capacity_of(config, state->view ? &*state->view : nullptr, state->kernels);
   const char* missing = missing_limit(config);

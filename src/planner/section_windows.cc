@@ -50,23 +50,39 @@ attnplan_window window_totals(const Plan& plan) {
   return window;
 }
 
-// Rows of one request, cut at multiples of the chunk.
+// Rows of one request by position, and where those begin that a draft step's clamp left without any
+// key: the sequence has ended before them.
+struct Positions {
+  int64_t begin;
+  int64_t keyless;
+  int64_t end;
+};
+
+Positions positions_of(const Plan& plan, int32_t i) {
+  const int64_t begin = plan.context_in_cache(i);
+  const int64_t end = begin + plan.lanes->query_lens[i];
+  const int64_t keyless =
+      plan.lanes->is_cut(i) ? std::clamp<int64_t>(plan.lanes->seq_lens[i], begin, end) : end;
+  return {begin, keyless, end};
+}
+
+// Rows with keys, cut at multiples of the chunk: each piece ends with its keys, which is where
+// kernels align it. Then those without, so that the pieces still add up to all rows.
 template <typename Visit>
 void cut_locally(const Plan& plan, int32_t i, Visit visit) {
   const int64_t chunk = plan.state->config.local_attention_chunk;
   const int64_t block_size = plan.state->view ? plan.state->config.kv_cache->block_size : 1;
-  int64_t begin = plan.context_in_cache(i);
-  const int64_t end = begin + plan.lanes->query_lens[i];
-  while (begin < end) {
+  const Positions at = positions_of(plan, i);
+  for (int64_t begin = at.begin; begin < at.keyless;) {
     const int64_t chunk_begin = begin / chunk * chunk;
-    const int64_t piece_end = std::min(end, chunk_begin + chunk);
-    // A draft step's clamp ends the sequence before its last rows.
-    const int64_t seen =
-        plan.lanes->is_cut(i) ? std::min<int64_t>(piece_end, plan.lanes->seq_lens[i]) : piece_end;
-    visit(attnplan_local_batch{static_cast<int32_t>(piece_end - begin),
-                               static_cast<int32_t>(std::max<int64_t>(seen - chunk_begin, 0)), i,
+    const int64_t end = std::min(at.keyless, chunk_begin + chunk);
+    visit(attnplan_local_batch{static_cast<int32_t>(end - begin),
+                               static_cast<int32_t>(end - chunk_begin), i,
                                static_cast<int32_t>(chunk_begin / block_size)});
-    begin = piece_end;
+    begin = end;
+  }
+  if (at.keyless < at.end) {
+    visit(attnplan_local_batch{static_cast<int32_t>(at.end - at.keyless), 0, i, 0});
   }
 }
 
@@ -74,10 +90,9 @@ int64_t local_count(const Plan& plan) {
   const int64_t chunk = plan.state->config.local_attention_chunk;
   int64_t count = 0;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
-    const int64_t rows = plan.lanes->query_lens[i];
-    if (rows == 0) continue;
-    const int64_t begin = plan.context_in_cache(i);
-    count += (begin + rows - 1) / chunk - begin / chunk + 1;
+    const Positions at = positions_of(plan, i);
+    if (at.begin < at.keyless) count += (at.keyless - 1) / chunk - at.begin / chunk + 1;
+    count += at.keyless < at.end;
   }
   return count;
 }

@@ -189,6 +189,13 @@ NaiveSectionsResult naive_sections(const attnplan_config& config, const attnplan
                                    const attnplan_group* group, const NaivePlan& plan) {
   NaiveSectionsResult out;
   const SectionInputs in = read_inputs(config, step, group, plan);
+  const int64_t chunk = in.config->local_attention_chunk;
+  if (in.wants(ATTNPLAN_SECTION_LOCAL) && in.setup.cache &&
+      chunk % in.setup.cache->given.block_size != 0) {
+    out.error =
+        plan_error(ATTNPLAN_CODE_VALUE_OUT_OF_RANGE, -1, chunk, in.setup.cache->given.block_size);
+    return out;
+  }
   if (incomplete(in)) {
     out.error = call_error(ATTNPLAN_INVALID_ARGUMENT);
     return out;

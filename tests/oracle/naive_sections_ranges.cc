@@ -79,20 +79,23 @@ void add_local(const SectionInputs& in, SectionMap* out) {
   if (!in.all_exact()) list.validity = ATTNPLAN_VALIDITY_DEVICE;
   for (size_t i = 0; i < in.requests.size(); ++i) {
     const NaiveRequest& request = in.requests[i];
-    const int64_t begin = in.context_in_table(request);
-    int64_t first = begin;  // of the piece
-    for (int64_t position = begin; position < begin + request.query; ++position) {
-      const bool last = position + 1 == begin + request.query || (position + 1) % chunk == 0;
-      if (!last) continue;
-      const int64_t base = first / chunk * chunk;
-      // Rows behind a clamp see what the table holds.
-      const int64_t end = std::min(position + 1, request.clamp.value_or(position + 1));
-      const int64_t seen = std::max<int64_t>(0, end - base);
-      for (int64_t value :
-           {position - first + 1, seen, static_cast<int64_t>(i), base / block_size}) {
-        list.values.push_back(value);
+    int64_t piece = -1;  // chunk of the last row seen; rows at a clamp or behind are of none
+    bool any = false;
+    for (int64_t row = 0; row < request.query; ++row) {
+      const int64_t position = in.context_in_table(request) + row;
+      const bool keys = !request.clamp || position < *request.clamp;
+      const int64_t of_row = keys ? position / chunk : -1;
+      if (!any || of_row != piece) {
+        for (int64_t value : {int64_t{0}, int64_t{0}, static_cast<int64_t>(i),
+                              keys ? of_row * chunk / block_size : 0}) {
+          list.values.push_back(value);
+        }
       }
-      first = position + 1;
+      any = true;
+      piece = of_row;
+      int64_t* batch = &list.values[list.values.size() - 4];
+      ++batch[0];
+      if (keys) batch[1] = position % chunk + 1;  // the last row of the piece sees all of its keys
     }
   }
   (*out)[ATTNPLAN_SECTION_LOCAL] = list;

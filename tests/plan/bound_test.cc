@@ -88,6 +88,39 @@ TEST(Bound, NeedsTheLongestRequestWhereASectionFollowsIt) {
   EXPECT_EQ(bound_of(config), ATTNPLAN_OK);
 }
 
+// Requests that a draft step's table cuts have a piece of local attention more: its rows without
+// keys. Here 18 rows of each make three.
+TEST(Bound, HoldsTheLocalPiecesOfAClampedDraftStep) {
+  constexpr int32_t kRequests = 4, kRows = 18, kColumns = 5;
+  attnplan_kv_cache cache = ATTNPLAN_KV_CACHE_INIT;
+  cache.num_blocks = 8;
+  cache.block_size = 16;
+  attnplan_config config = unlimited();
+  config.kv_cache = &cache;
+  config.sections = uint64_t{1} << ATTNPLAN_SECTION_LOCAL;
+  config.local_attention_chunk = 32;
+  config.section_layout = ATTNPLAN_SECTIONS_FIXED;
+  config.max_num_seqs = kRequests;
+  config.max_num_batched_tokens = kRequests * kRows;
+  const std::vector<int32_t> query(kRequests, kRows), seq(kRequests, 63 + kRows);
+  const std::vector<int32_t> ids(kRequests * kColumns, 1);
+  attnplan_step step = ATTNPLAN_STEP_INIT;
+  step.query_lens = query.data();
+  step.seq_lens = seq.data();
+  step.num_reqs = kRequests;
+  step.phase = ATTNPLAN_PHASE_DRAFT;
+  attnplan_group group = ATTNPLAN_GROUP_INIT;
+  group.block_ids = ids.data();
+  group.columns = kColumns;
+  Error error;
+  const Planner planner = property::create_planner(config, &error);
+  ASSERT_TRUE(planner) << error.raw().message;
+  const Scratch scratch = property::create_scratch();
+  const Buffer plan = property::build(planner.get(), scratch.get(), step, &group, &error);
+  ASSERT_GT(plan.size(), 0u) << error.raw().message;
+  EXPECT_EQ(property::section_of(plan, ATTNPLAN_SECTION_LOCAL).count, 3 * kRequests);
+}
+
 TEST(Bound, NullArgumentsAreToldAndNotFollowed) {
   attnplan_config config = unlimited();
   config.max_num_seqs = 16;

@@ -19,7 +19,8 @@ void random_sections(Dice* dice, Batch* batch) {
   }
   config->chunk_policy = dice->in32(ATTNPLAN_CHUNKS_FILL, ATTNPLAN_CHUNKS_EQUAL);
   if (dice->percent(50)) config->chunk_workspace_tokens = dice->pick<int32_t>({4096, 20000, 5000});
-  config->local_attention_chunk = dice->pick<int32_t>({0, 16, 96, 1024});
+  config->local_attention_chunk = dice->pick<int32_t>({0, 1, 6, 64});
+  if (batch->kv_cache) config->local_attention_chunk *= batch->kv_cache->block_size;
   if (config->local_attention_chunk == 0) drop(ATTNPLAN_SECTION_LOCAL);
   if (dice->percent(40)) {
     config->context_parallel_world = dice->in32(1, 4);

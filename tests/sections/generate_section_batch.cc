@@ -67,7 +67,8 @@ void choose_sections(Dice* dice, const Batch& batch, const Sizes& sizes, attnpla
   choose_page_sections(dice, batch, sizes, config);
 }
 
-void choose_parameters(Dice* dice, const Sizes& sizes, int32_t num_reqs, attnplan_config* config) {
+void choose_parameters(Dice* dice, const Sizes& sizes, int32_t num_reqs, int32_t block_size,
+                       attnplan_config* config) {
   if (dice->percent(40)) config->chunk_policy = ATTNPLAN_CHUNKS_EQUAL;
   if (dice->percent(80)) {
     // Small enough to need several chunks, large enough to need no more than some hundred.
@@ -82,6 +83,10 @@ void choose_parameters(Dice* dice, const Sizes& sizes, int32_t num_reqs, attnpla
   }
   if (dice->percent(50)) {
     config->local_attention_chunk = dice->pick<int32_t>({1, 2, 7, 16, 100, 128, 8192});
+    // Mostly a multiple of the block, as an index of a table needs it.
+    if (block_size > 0 && dice->percent(95)) {
+      config->local_attention_chunk = block_size * dice->pick<int32_t>({1, 2, 3, 7});
+    }
   }
   if (dice->percent(40)) config->sliding_window = dice->pick<int32_t>({1, 2, 16, 100, 4096});
 }
@@ -113,7 +118,8 @@ SectionBatch generate_section_batch(uint64_t seed) {
   property::generate_requests(&dice, batch);
   for (int tries = 0; tries < 3 && !batch->table; ++tries) property::generate_table(&dice, batch);
   const Sizes sizes = sizes_of(*batch);
-  choose_parameters(&dice, sizes, batch->num_reqs(), &batch->config);
+  const int32_t block_size = batch->kv_cache ? batch->kv_cache->block_size : 0;
+  choose_parameters(&dice, sizes, batch->num_reqs(), block_size, &batch->config);
   choose_layout(&dice, sizes, batch);
   choose_sections(&dice, *batch, sizes, &batch->config);
   out.extras.seed = seed;
