@@ -4,6 +4,8 @@
 #include <memory>
 #include <new>
 
+#include "json/large_plan.h"
+
 namespace attnplan::json {
 namespace {
 
@@ -89,6 +91,16 @@ Outcome Session::failure(const attnplan_error& error, const BatchDocument& batch
   return outcome;
 }
 
+Outcome Session::too_large(int64_t bytes, const BatchDocument& batch) const {
+  Outcome outcome;
+  outcome.planner = planner_;
+  outcome.code = attnplan_code_name(ATTNPLAN_CODE_CAPACITY_EXCEEDED);
+  outcome.message = why_too_large(batch.config(), bytes);
+  outcome.value = bytes;
+  outcome.limit = kLargestPlanBytes;
+  return outcome;
+}
+
 Outcome Session::attempt(const attnplan_config& config, const std::string& config_text,
                          const BatchDocument& batch) {
   if (planner_ == nullptr || config_text != config_text_) {
@@ -119,11 +131,10 @@ Outcome Session::build(const BatchDocument& batch) {
                                                buffer.data(), buffer.size(), &bytes, &error);
   if (status == ATTNPLAN_BUFFER_TOO_SMALL) {
     try {
+      if (error.value > kLargestPlanBytes) return too_large(error.value, batch);
       buffer = aligned(storage_, static_cast<size_t>(error.value));
     } catch (const std::bad_alloc&) {  // one document's plan, not the end of all others
-      error.status = ATTNPLAN_OUT_OF_MEMORY;
-      error.code = ATTNPLAN_CODE_NONE;
-      return failure(error, batch);
+      return too_large(error.value, batch);
     }
     status = attnplan_plan_build(planner_, scratch_, &batch.step(), &batch.group(), buffer.data(),
                                  buffer.size(), &bytes, &error);

@@ -46,6 +46,7 @@ class Session {
                   const BatchDocument& batch);
   Outcome build(const BatchDocument& batch);
   Outcome failure(const attnplan_error& error, const BatchDocument& batch) const;
+  Outcome too_large(int64_t bytes, const BatchDocument& batch) const;
   bool fails_earlier(const BatchDocument& batch, int32_t request, Outcome* earlier);
 
   attnplan_planner* planner_ = nullptr;

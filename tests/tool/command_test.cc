@@ -211,6 +211,26 @@ TEST(Plan, ContradictoryOptionsAreABadDocument) {
   }
 }
 
+// Refused before memory is asked for; the limits that the layout follows are named.
+TEST(Plan, AFixedLayoutOfAbsurdLimitsIsRefusedInWords) {
+  const ToolResult result = run_tool({"plan", "-"}, R"({"backend": "unified", "query_lens": [1],
+      "seq_lens": [5], "kv_cache": {"num_blocks": 9, "block_size": 16},
+      "block_table": {"columns": 1, "rows": [[3]]}, "options": {"sections": ["page_table"],
+      "layout": "fixed"}, "limits": {"max_num_seqs": 50000, "max_num_batched_tokens": 9000,
+      "max_model_len": 4000000}})" + kGood);
+  EXPECT_EQ(result.status, 1);
+  const auto error = nlohmann::json::parse(lines_of(result.out).at(0)).at("error");
+  EXPECT_EQ(error.at("code"), "CAPACITY_EXCEEDED");
+  EXPECT_GT(error.at("value"), int64_t{50000} * 250000 * 4);
+  EXPECT_EQ(error.at("limit"), int64_t{4} << 30);
+  const std::string message = error.at("message");
+  EXPECT_NE(message.find("the fixed layout has room for max_num_seqs 50000 and "
+                         "max_model_len 4000000"),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(nlohmann::json::parse(lines_of(result.out).at(1)).at("name"), "good");
+}
+
 // Nothing that was lost counts as printed.
 TEST(Output, AFullDiskIsAnError) {
   const TemporaryFile good("good.json", kGood);
