@@ -257,7 +257,8 @@ ATTNPLAN_API attnplan_status attnplan_plan_verify(const void* plan, size_t plan_
                                                   const attnplan_group* group,
                                                   attnplan_error* error);
 
-/* What an engine is about to launch, in the order of the step. 0 or NONE: not declared. */
+/* What an engine is about to launch, in the order of the step. 0 or NONE: not declared, which for
+ * rows means [0, 0); kernel and requests are always declared. */
 typedef struct attnplan_dispatch {
   size_t struct_size;
   int32_t kernel; /* of the planner's profile */
@@ -276,9 +277,11 @@ typedef struct attnplan_dispatch {
 #define ATTNPLAN_DISPATCH_INIT \
   { sizeof(attnplan_dispatch), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Judges a launch against the contract of its kernel; needs no plan. OK: nothing is wrong. Else
- * PLAN_ERROR: error.code, the sentence, and for a contract that is not met NO_ROUTE with the
- * kernel's refusal in error.refusals. */
+/* Judges a launch against the contract of its kernel; needs no plan. OK: nothing is wrong with what
+ * was declared. Else PLAN_ERROR: error.code, the sentence, and for a contract that is not met
+ * NO_ROUTE with the kernel's refusal in error.refusals; the sentence has every reason with its own
+ * request or figure, the error's request, value and limit are those of the first. Each view has to
+ * reach the largest page id, and no further than the cache that the planner knows. */
 ATTNPLAN_API attnplan_status attnplan_dispatch_check(const attnplan_planner* planner,
                                                      attnplan_scratch* scratch,
                                                      const attnplan_step* step,

@@ -1,17 +1,25 @@
 #include "planner/dispatch.h"
 
-#include <algorithm>
-#include <cstdio>
+#include <bit>
 
 #include "planner/measure.h"
 #include "planner/scratch.h"
 #include "planner/state.h"
 #include "planner/step_scan.h"
+#include "planner/witness.h"
 
 namespace attnplan {
 namespace {
 
 using ll = long long;
+
+// As src/kv/kv_cache.cc: a packed V view starts pages_per_block pages into the storage.
+int64_t k_storage_pages(const KvCache& cache, const KvView& view) {
+  return int64_t{cache.num_blocks} * view.block_page_stride;
+}
+int64_t v_storage_pages(const KvCache& cache, const KvView& view) {
+  return k_storage_pages(cache, view) - (cache.packed ? view.pages_per_block : 0);
+}
 
 class Judge {
  public:
@@ -33,12 +41,8 @@ class Judge {
     Status status = check_contract(facts, live);
     if (status == Status::kOk) status = check_maxima(facts, live);
     if (status == Status::kOk) status = check_label();
-    if (status == Status::kOk) {
-      status = check_views("KV", contract_.equal_kv_rows, d_.k_pages, d_.v_pages);
-    }
-    if (status == Status::kOk) {
-      status = check_views("scale", contract_.equal_scale_rows, d_.k_scale_pages, d_.v_scale_pages);
-    }
+    if (status == Status::kOk) status = check_views(declared_pages(), contract_.equal_kv_rows);
+    if (status == Status::kOk) status = check_views(declared_scales(), contract_.equal_scale_rows);
     return status;
   }
 
@@ -53,6 +57,7 @@ class Judge {
 
   // The rows must be exactly those of the requests: a kernel handed others attends a neighbour.
   Status check_rows() {
+    if (d_.row_begin == 0 && d_.row_end == 0) return Status::kOk;  // not declared
     int64_t begin = 0, end = 0;
     for (int32_t i = 0; i < d_.req_end; ++i) {
       end += lanes_.query_lens[i];
@@ -70,34 +75,17 @@ class Judge {
     if (reasons == 0) return Status::kOk;
     buffers_.failed_refusals.assign(1, {d_.kernel, reasons});
     buffers_.failed_requests.clear();
-    int32_t first = live.begin;
-    char names[256] = {};
-    size_t used = 0;
-    for (int r = 0; r < kNumReasons; ++r) {
+    Sentence text;
+    const Witness first = witness(evidence(live), static_cast<Reason>(std::countr_zero(reasons)));
+    for (int32_t r = 0; r < kNumReasons; ++r) {
       if ((reasons >> r & 1u) == 0) continue;
-      const int written = std::snprintf(names + used, sizeof names - used, "%s%s",
-                                        used > 0 ? ", " : "", name(static_cast<Reason>(r)));
-      used = std::min(sizeof names - 1, used + static_cast<size_t>(written));
+      if (!text.view().empty()) text.add("; ");
+      add_refusal(evidence(live), static_cast<Reason>(r), &text);
     }
-    if (reasons & bit(Reason::kRagged)) {
-      while (lanes_.query_lens[first] == lanes_.query_lens[live.begin] ||
-             lanes_.query_lens[first] == 0) {
-        ++first;
-      }
-      return fail(Code::kNoRoute, first, lanes_.query_lens[first], lanes_.query_lens[live.begin],
-                  "%s refused: %s; request %d has %d %s, request %d has %d", kernel_name(), names,
-                  first, lanes_.query_lens[first], lanes_.query_lens[first] == 1 ? "row" : "rows",
-                  live.begin, lanes_.query_lens[live.begin]);
-    }
-    if (reasons & bit(Reason::kInteriorPad)) {
-      while (lanes_.query_lens[first] > 0) ++first;
-      return fail(Code::kNoRoute, first, 0, 0,
-                  "%s refused: %s; request %d is a pad between live requests", kernel_name(), names,
-                  first);
-    }
-    return fail(Code::kNoRoute, first, facts.max_query_len, 0, "%s refused: %s", kernel_name(),
-                names);
+    return fail(Code::kNoRoute, first.request, first.value, first.limit, "%s", text.c_str());
   }
+
+  Evidence evidence(Range live) const { return {state_, d_.kernel, lanes_, live}; }
 
   // First live request for which `beyond` holds.
   template <typename Beyond>
@@ -140,18 +128,69 @@ class Judge {
                 kernel_name(), name(d_.label), name(kernel_.label));
   }
 
-  Status check_views(const char* what, bool equal, int64_t k, int64_t v) {
-    if (k == 0 || v == 0) return Status::kOk;
-    if (equal && k != v) {
-      return fail(Code::kKvRowsUnaddressable, -1, k, v,
-                  "%s wants %s views of one length: K has %lld pages, V %lld; trim K to V",
-                  kernel_name(), what, ll{k}, ll{v});
+  // One of a pair of views: pages declared (0: not), and what the cache has (0: not known).
+  struct View {
+    const char* name;
+    int64_t pages;
+    int64_t most;
+  };
+  struct Views {
+    View k;
+    View v;
+  };
+
+  Views declared_pages() const {
+    const bool known = state_.view.has_value();
+    return {{"K", d_.k_pages, known ? state_.view->k_pages : 0},
+            {"V", d_.v_pages, known ? state_.view->v_pages : 0}};
+  }
+
+  Views declared_scales() const {
+    Views views = {{"K scale", d_.k_scale_pages, 0}, {"V scale", d_.v_scale_pages, 0}};
+    if (!state_.view || state_.config.kv_cache->scale != Scale::kTokenHead) return views;
+    const KvCache& cache = *state_.config.kv_cache;
+    views.k.most =
+        cache.k_scale_pages > 0 ? cache.k_scale_pages : k_storage_pages(cache, *state_.view);
+    views.v.most =
+        cache.v_scale_pages > 0 ? cache.v_scale_pages : v_storage_pages(cache, *state_.view);
+    return views;
+  }
+
+  Status check_views(const Views& views, bool equal) {
+    const View &k = views.k, &v = views.v;
+    if (equal && k.pages > 0 && v.pages > 0 && k.pages != v.pages) {
+      return untrimmed(views, k.pages, v.pages, "has");
     }
+    // The other one of an untrimmed view can never be as long.
+    if (equal && v.most > 0 && k.most >= k.pages && k.pages > v.most) {
+      return untrimmed(views, k.pages, v.most, "can have");
+    }
+    if (equal && k.most > 0 && v.most >= v.pages && v.pages > k.most) {
+      return untrimmed({v, k}, v.pages, k.most, "can have");
+    }
+    const Status status = check_view(k);
+    return status != Status::kOk ? status : check_view(v);
+  }
+
+  Status untrimmed(const Views& views, int64_t pages, int64_t other, const char* has) {
+    return fail(Code::kKvRowsUnaddressable, -1, pages, other,
+                "%s wants views of one length: %s has %lld pages, %s %s %lld; trim %s to %s",
+                kernel_name(), views.k.name, ll{pages}, views.v.name, has, ll{other}, views.k.name,
+                views.v.name);
+  }
+
+  Status check_view(const View& view) {
+    if (view.pages == 0) return Status::kOk;
     const int64_t last = state_.view ? state_.view->max_page_id : -1;
-    if (k > last && v > last) return Status::kOk;
-    return fail(Code::kKvRowsUnaddressable, -1, last, std::min(k, v),
-                "%s: page id %lld is addressable, but the %s views have %lld and %lld pages",
-                kernel_name(), ll{last}, what, ll{k}, ll{v});
+    if (view.pages <= last) {
+      return fail(Code::kKvRowsUnaddressable, -1, last, view.pages,
+                  "%s: page id %lld is addressable, but the %s view has %lld pages", kernel_name(),
+                  ll{last}, view.name, ll{view.pages});
+    }
+    if (view.most == 0 || view.pages <= view.most) return Status::kOk;
+    return fail(Code::kKvRowsUnaddressable, -1, view.pages, view.most,
+                "%s: a %s view of %lld pages was declared, the cache has %lld", kernel_name(),
+                view.name, ll{view.pages}, ll{view.most});
   }
 
   const Planner::State& state_;

@@ -7,7 +7,7 @@
 
 namespace attnplan {
 
-struct Dispatch {  // 0: not declared, but for the ranges
+struct Dispatch {  // 0: not declared, but for kernel and requests; rows [0, 0) likewise
   int32_t kernel = 0;
   int32_t req_begin = 0;
   int32_t req_end = 0;

@@ -280,9 +280,9 @@ class Explanation {
       if ((refusal.reasons >> r & 1u) == 0) continue;
       const auto reason = static_cast<Reason>(r);
       const Range range = (on_decodes & bit(reason)) != 0 ? decodes : own;
-      const Evidence evidence{planner_, refusal.kernel, replay_.lanes(), range};
-      table->note(fmt::format("{} refused: {}, {}", std::string_view{contract.name}, name(reason),
-                              witness(evidence, reason)));
+      Sentence sentence;
+      add_refusal({planner_.state(), refusal.kernel, replay_.lanes(), range}, reason, &sentence);
+      table->note(std::string{sentence.view()});
     }
   }
 

@@ -155,7 +155,7 @@ Status make_plan(const Planner::State& state, const Step& step, const Group& gro
                              segment(scan->lanes, scan->marks),
                              state.config.max_segments};
   Resolution resolution;
-  status = resolve(state.config, routing, state.policy, buffers, &resolution, error);
+  status = resolve(state, routing, state.policy, buffers, &resolution, error);
   if (status != Status::kOk) return status;
   status = check_limits(state.config.limits, scan->lanes, buffers.routing.segments, error);
   if (status != Status::kOk) return status;

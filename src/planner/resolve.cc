@@ -1,17 +1,22 @@
 #include "planner/resolve.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "planner/cost.h"
 #include "planner/measure.h"
 #include "planner/scratch.h"
+#include "planner/sentence.h"
+#include "planner/state.h"
+#include "planner/witness.h"
 
 namespace attnplan {
 namespace {
 
 class Failure {
  public:
-  Failure(const RoutingInput& in, Scratch::Buffers& buffers) : in_(in), buffers_(buffers) {}
+  Failure(const Planner::State& state, const RoutingInput& in, Scratch::Buffers& buffers)
+      : state_(state), in_(in), buffers_(buffers) {}
 
   // True where a kernel tried for what is left was refused for inexact lengths alone.
   bool needs_exact_lengths() const {
@@ -28,15 +33,9 @@ class Failure {
     const auto& requests = buffers_.failed_requests;
     const int32_t first = requests.empty() ? -1 : requests.front();
     const auto count = static_cast<int64_t>(requests.size());
-    if (exact) {
-      return error->set(Status::kPlanError, Code::kNeedExactSeqLens, first, count, 0,
-                        "%lld requests, the first is %d, have host lengths that are only bounds, "
-                        "and a kernel that could take them needs exact ones",
-                        static_cast<long long>(count), first);
-    }
-    return error->set(Status::kPlanError, Code::kNoRoute, first, count, 0,
-                      "no kernel of the profile takes %lld requests, the first is %d",
-                      static_cast<long long>(count), first);
+    const Code code = exact ? Code::kNeedExactSeqLens : Code::kNoRoute;
+    return error->set(Status::kPlanError, code, first, count, 0, "%s",
+                      sentence(exact, first).c_str());
   }
 
  private:
@@ -79,6 +78,43 @@ class Failure {
     std::sort(refusals.begin(), refusals.end());
   }
 
+  // What happened, and every refusal with the request or figure that was in the way.
+  Sentence sentence(bool exact, int32_t first) const {
+    const size_t count = buffers_.failed_requests.size();
+    Sentence text;
+    text.add("no kernel {}takes ", exact ? "" : "of the profile ");
+    if (count == 1) {
+      text.add("request {}{}", first, exact ? " with a length that is only a bound" : "");
+    } else {
+      text.add("{} requests{}, the first is {}", count,
+               exact ? " with lengths that are only bounds" : "", first);
+    }
+    for (const auto& [kernel, reasons] : buffers_.failed_refusals) {
+      for (int32_t r = 0; r < kNumReasons; ++r) {
+        if ((reasons >> r & 1u) != 0 && !add(kernel, static_cast<Reason>(r), &text)) return text;
+      }
+    }
+    return text;
+  }
+
+  // False, and an ellipsis, where it does not fit.
+  bool add(int32_t kernel, Reason reason, Sentence* text) const {
+    constexpr std::string_view kMore = "; ...";
+    const auto tried = std::find_if(
+        buffers_.routing.trials.begin(), buffers_.routing.trials.end(), [&](const Trial& trial) {
+          return trial.kernel == kernel && (trial.reasons & bit(reason)) != 0 &&
+                 concerns_left(trial);
+        });
+    Sentence refusal;
+    refusal.add("; ");
+    add_refusal({state_, kernel, *in_.lanes, tried->range}, reason, &refusal);
+    const size_t left = Sentence::kMost - text->view().size();
+    if (refusal.view().size() + kMore.size() <= left) return text->append(refusal.view());
+    text->append(kMore);
+    return false;
+  }
+
+  const Planner::State& state_;
   const RoutingInput& in_;
   Scratch::Buffers& buffers_;
 };
@@ -106,16 +142,17 @@ Ragged cheapest(const Config& config, const RoutingInput& in, RoutingBuffers* ro
 
 }  // namespace
 
-Status resolve(const Config& config, const RoutingInput& in, Ragged policy,
+Status resolve(const Planner::State& state, const RoutingInput& in, Ragged policy,
                Scratch::Buffers& buffers, Resolution* resolution, Error* error) {
+  const Config& config = state.config;
   RoutingBuffers& routing = buffers.routing;
   if (policy == Ragged::kAuto) policy = cheapest(config, in, &routing, resolution->costs);
   RoutingResult result = route(in, policy, &routing);
   Ragged* applied = &resolution->policy;
   *applied = result.policy;
   if (result.ok) return Status::kOk;
-  const bool retry = Failure(in, buffers).needs_exact_lengths() && policy != Ragged::kSplitRuns &&
-                     result.policy != Ragged::kDefault &&
+  const bool retry = Failure(state, in, buffers).needs_exact_lengths() &&
+                     policy != Ragged::kSplitRuns && result.policy != Ragged::kDefault &&
                      !has_inexact_query(*in.lanes, in.parts.decode);
   if (retry) {
     result = route(in, Ragged::kSplitRuns, &routing);
@@ -123,7 +160,7 @@ Status resolve(const Config& config, const RoutingInput& in, Ragged policy,
     if (result.ok) return Status::kOk;
     route(in, policy, &routing);  // the failure to report is that of the policy asked for
   }
-  return Failure(in, buffers).report(error);
+  return Failure(state, in, buffers).report(error);
 }
 
 void append_refusals(const RoutingInput& in, const RoutedSegment& segment,

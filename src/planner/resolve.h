@@ -16,8 +16,8 @@ struct Resolution {
 };
 
 // NO_ROUTE or NEED_EXACT_SEQ_LENS where requests are left without a kernel; then the refusals and
-// the requests are in the scratch's failed lists.
-Status resolve(const Config& config, const RoutingInput& in, Ragged policy,
+// the requests are in the scratch's failed lists, and the sentence says of each what is in the way.
+Status resolve(const Planner::State& state, const RoutingInput& in, Ragged policy,
                Scratch::Buffers& buffers, Resolution* resolution, Error* error);
 
 // The refusals that a segment carries, in profile order: those of kernels tried on exactly its

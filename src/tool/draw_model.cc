@@ -8,6 +8,7 @@
 
 #include "json/plan_sections.h"
 #include "json/vocabulary.h"
+#include "tool/error_lines.h"
 
 namespace attnplan::tool {
 namespace {
@@ -211,7 +212,10 @@ void add_plan(const json::BatchDocument& batch, const json::Outcome& outcome, Pi
 }
 
 void add_error(const json::Outcome& outcome, Picture& picture) {
-  picture.error = DrawnError{outcome.code, outcome.message, refusal_lines(outcome)};
+  std::vector<std::string> lines = error_lines(outcome);
+  const std::string sentence = lines.front();
+  lines.erase(lines.begin());
+  picture.error = DrawnError{outcome.code, sentence, std::move(lines)};
   if (outcome.request < 0 || outcome.bad_document()) return;
   picture.notes.push_back(
       {fmt::format("the first request to blame is {}", outcome.request), outcome.request});
@@ -229,20 +233,6 @@ std::string subtitle_of(const json::BatchDocument& batch, const Picture& picture
 }
 
 }  // namespace
-
-std::vector<std::string> refusal_lines(const json::Outcome& outcome) {
-  std::vector<std::string> lines;
-  for (const attnplan_refusal& refusal : outcome.refusals) {
-    std::string reasons;
-    for (attnplan_reason reason = 0; reason < ATTNPLAN_NUM_REASONS; ++reason) {
-      if ((refusal.reasons >> reason & 1u) == 0) continue;
-      reasons += fmt::format("{}{}", reasons.empty() ? "" : ", ", attnplan_reason_name(reason));
-    }
-    lines.push_back(fmt::format(
-        "{} refused: {}", attnplan_planner_kernel_name(outcome.planner, refusal.kernel), reasons));
-  }
-  return lines;
-}
 
 Picture make_picture(const json::BatchDocument& batch, const json::Outcome& outcome) {
   Picture picture;

@@ -65,7 +65,4 @@ struct Picture {
 
 Picture make_picture(const json::BatchDocument& batch, const json::Outcome& outcome);
 
-// "gather_varlen_merge refused: SEQ_LENS_NOT_EXACT" for each kernel that was tried.
-std::vector<std::string> refusal_lines(const json::Outcome& outcome);
-
 }  // namespace attnplan::tool

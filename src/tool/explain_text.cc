@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tool/error_lines.h"
 #include "tool/one_line.h"
 
 namespace attnplan::tool {
@@ -36,27 +41,14 @@ void append_requests(const json::Outcome& outcome, std::string& out) {
   out += '\n';
 }
 
-// One line per kernel that was tried: "pa_decode_gluon refused: RAGGED, WIDTH_UNSUPPORTED".
-void append_refusals(const json::Outcome& outcome, std::string& out) {
-  for (const attnplan_refusal& refusal : outcome.refusals) {
-    std::string reasons;
-    for (attnplan_reason reason = 0; reason < ATTNPLAN_NUM_REASONS; ++reason) {
-      if ((refusal.reasons >> reason & 1u) == 0) continue;
-      reasons += fmt::format("{}{}", reasons.empty() ? "" : ", ", attnplan_reason_name(reason));
-    }
-    out += fmt::format("  {} refused: {}\n",
-                       one_line(attnplan_planner_kernel_name(outcome.planner, refusal.kernel)),
-                       reasons);
-  }
-}
-
 }  // namespace
 
 void append_outcome(const json::BatchDocument& batch, const json::Outcome& outcome,
                     std::string& out) {
   if (outcome.planned()) return append_plan(batch, outcome, out);
-  out += fmt::format("error {}: {}\n", outcome.code, one_line(outcome.message));
-  append_refusals(outcome, out);
+  const std::vector<std::string> lines = error_lines(outcome);
+  out += fmt::format("error {}: {}\n", outcome.code, lines.front());
+  for (size_t i = 1; i < lines.size(); ++i) out += fmt::format("  {}\n", lines[i]);
   append_requests(outcome, out);
 }
 

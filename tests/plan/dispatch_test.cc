@@ -51,6 +51,7 @@ class Launch {
     step.query_lens = query_.data();
     step.seq_lens = seq.data();
     step.num_reqs = static_cast<int32_t>(query_.size());
+    step.flags = step_flags;
     Verdict verdict{};
     verdict.status =
         attnplan_dispatch_check(planner.get(), scratch.get(), &step, &dispatch, error.get());
@@ -61,6 +62,7 @@ class Launch {
 
   attnplan_kv_cache cache = ATTNPLAN_KV_CACHE_INIT;
   attnplan_dispatch dispatch = ATTNPLAN_DISPATCH_INIT;
+  uint32_t step_flags = 0;
 
  private:
   std::vector<int32_t> query_;
@@ -122,7 +124,11 @@ TEST(Dispatch, AHundredTenRowsAreNoVerifyStep) {
 TEST(Dispatch, ATotalThatDividesProvesNothing) {
   const Verdict verdict = Launch({4, 4, 6, 2}).judge();
   expect_told(verdict, ATTNPLAN_CODE_NO_ROUTE, 2,
-              {"RAGGED", "WIDTH_UNSUPPORTED", "request 2 has 6 rows"});
+              {"RAGGED, request 2 has 6 rows, request 0 has 4",
+               "WIDTH_UNSUPPORTED, request 2 has 6 rows, limit 4",
+               "GROUP_TOO_WIDE, request 2 has 6 rows x group of 16 = 96, limit 64"});
+  EXPECT_EQ(verdict.error.value, 6);
+  EXPECT_EQ(verdict.error.limit, 4);
   EXPECT_EQ(verdict.reasons, reasons({ATTNPLAN_REASON_RAGGED, ATTNPLAN_REASON_WIDTH_UNSUPPORTED,
                                       ATTNPLAN_REASON_GROUP_TOO_WIDE}));
 }
@@ -142,6 +148,39 @@ TEST(Dispatch, RowsThatAreNotThoseOfTheRequests) {
   expect_told(launch.judge(), ATTNPLAN_CODE_ROW_COUNT_MISMATCH, 0, {"[4, 120)", "[0, 120)"});
   launch.dispatch.req_begin = 1;
   EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << "requests 1 to 29 have rows 4 to 119";
+}
+
+TEST(Dispatch, RowsThatWereNotDeclared) {
+  Launch launch(thirty_of_four());
+  launch.dispatch.row_begin = launch.dispatch.row_end = 0;
+  EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
+  launch.dispatch.req_begin = 3;
+  EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
+  launch.dispatch.row_begin = launch.dispatch.row_end = 4;
+  expect_told(launch.judge(), ATTNPLAN_CODE_ROW_COUNT_MISMATCH, 3, {"[4, 4)", "[12, 120)"});
+}
+
+TEST(Dispatch, AReasonOfOneRequestNamesIt) {
+  Launch launch(std::vector<int32_t>(4, 4));
+  launch.dispatch.kernel = 2;  // varlen_causal
+  const Verdict verdict = launch.judge();
+  expect_told(verdict, ATTNPLAN_CODE_NO_ROUTE, 0,
+              {"varlen_causal refused: CONTEXT_UNSUPPORTED, request 0 has 1000 tokens of context"});
+  EXPECT_EQ(verdict.error.value, 1000);
+  launch.dispatch.kernel = 1;  // gather_varlen_merge
+  launch.step_flags = ATTNPLAN_STEP_SEQ_LENS_INEXACT;
+  expect_told(launch.judge(), ATTNPLAN_CODE_NO_ROUTE, 0,
+              {"gather_varlen_merge refused: SEQ_LENS_NOT_EXACT, the seq_len of request 0, 1004"});
+}
+
+TEST(Dispatch, AReasonOfTheCacheNamesItsFigure) {
+  Launch launch(thirty_of_four());
+  launch.cache.page_size = 32;
+  launch.cache.num_blocks = 512;
+  const Verdict verdict = launch.judge();
+  expect_told(verdict, ATTNPLAN_CODE_NO_ROUTE, -1,
+              {"PAGE_SIZE_UNSUPPORTED, pages of 32 tokens, admitted: 16, 64, 1024"});
+  EXPECT_EQ(verdict.error.value, 32);
 }
 
 TEST(Dispatch, TheThresholdIsNotTheWidth) {
@@ -198,6 +237,51 @@ TEST(Dispatch, RowsBelowTheLargestPageThatABlockCanName) {
   EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
   launch.dispatch.k_pages = launch.dispatch.v_pages = 4093;
   expect_told(launch.judge(), ATTNPLAN_CODE_KV_ROWS_UNADDRESSABLE, -1, {"page id 4093"});
+}
+
+// 128 packed blocks of eight pages each: K has 2048 pages, V begins eight later.
+TEST(Dispatch, ViewsThatTheCacheDoesNotHave) {
+  Launch launch(thirty_of_four());
+  launch.cache.num_blocks = 128;
+  launch.cache.page_size = 16;
+  launch.cache.flags = ATTNPLAN_KV_PACKED;
+  const auto told = [&launch](int64_t k, int64_t v, int64_t value, int64_t limit,
+                              std::initializer_list<const char*> words) {
+    launch.dispatch.k_pages = k;
+    launch.dispatch.v_pages = v;
+    const Verdict verdict = launch.judge();
+    expect_told(verdict, ATTNPLAN_CODE_KV_ROWS_UNADDRESSABLE, -1, words);
+    EXPECT_EQ(verdict.error.value, value);
+    EXPECT_EQ(verdict.error.limit, limit);
+  };
+  told(2048, 2048, 2048, 2040, {"K has 2048 pages", "V can have 2040", "trim K to V"});
+  told(2048, 0, 2048, 2040, {"K has 2048 pages", "V can have 2040", "trim K to V"});
+  told(0, 2048, 2048, 2040, {"V view of 2048 pages", "the cache has 2040"});
+  told(4096, 4096, 4096, 2048, {"K view of 4096 pages", "the cache has 2048"});
+  told(100, 0, 2039, 100, {"page id 2039 is addressable", "the K view has 100 pages"});
+  told(0, 100, 2039, 100, {"page id 2039 is addressable", "the V view has 100 pages"});
+  told(100, 2040, 100, 2040, {"K has 100 pages", "V has 2040"});
+  for (const int64_t k : {0, 2040}) {
+    for (const int64_t v : {0, 2040}) {
+      launch.dispatch.k_pages = k;
+      launch.dispatch.v_pages = v;
+      EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
+    }
+  }
+}
+
+TEST(Dispatch, ScaleViewsThatTheCacheDoesNotHave) {
+  Launch launch(thirty_of_four());
+  launch.cache.scale = ATTNPLAN_SCALE_TOKEN_HEAD;
+  launch.dispatch.k_scale_pages = launch.dispatch.v_scale_pages = kPages;
+  EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
+  launch.dispatch.k_scale_pages = launch.dispatch.v_scale_pages = kPages + 1;
+  expect_told(launch.judge(), ATTNPLAN_CODE_KV_ROWS_UNADDRESSABLE, -1,
+              {"K scale view of 2049 pages", "2048"});
+  launch.dispatch.k_scale_pages = 0;
+  launch.dispatch.v_scale_pages = 7;
+  expect_told(launch.judge(), ATTNPLAN_CODE_KV_ROWS_UNADDRESSABLE, -1,
+              {"the V scale view has 7 pages"});
 }
 
 TEST(Dispatch, NonsenseIsAnArgumentError) {

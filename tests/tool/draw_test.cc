@@ -146,11 +146,11 @@ TEST(Draw, WholeDecodesAreExplainedWherePoliciesCutThem) {
   const std::string split = draw(batch({4, 4, 2}, R"(, "options": {"ragged": "split_runs"})"));
   EXPECT_TRUE(has(split, "decode, width 4")) << split;
   EXPECT_TRUE(has(split, "decode, width 2")) << split;
-  EXPECT_TRUE(has(split, "pa_decode_gluon refused: RAGGED; request 2 has 2 rows"));
+  EXPECT_TRUE(has(split, "pa_decode_gluon refused: RAGGED, request 2 has 2 rows"));
   // Sorted, request 2 comes first, and the second width stands at position 1.
   const std::string sorted =
       draw(batch({2, 2, 4}, R"(, "options": {"ragged": "split_runs", "order": "sort"})"));
-  EXPECT_TRUE(has(sorted, "pa_decode_gluon refused: RAGGED; position 1 has 2 rows")) << sorted;
+  EXPECT_TRUE(has(sorted, "pa_decode_gluon refused: RAGGED, position 1 has 2 rows")) << sorted;
 }
 
 TEST(Draw, PadsAndGraphPadsAreHatched) {
@@ -208,7 +208,7 @@ TEST(Draw, ABatchThatIsRefusedDrawsItsError) {
           "decode_threshold": 4, "query_lens": [4, 2], "seq_lens": [9, 9]})",
       1);
   EXPECT_TRUE(has(unroutable, "refused: NO_ROUTE"));
-  EXPECT_TRUE(has(unroutable, "k refused: RAGGED"));
+  EXPECT_TRUE(has(unroutable, "k refused: RAGGED, request 1 has 2 rows, request 0 has 4"));
   const std::string bad = draw(R"({"name": "<bad>", "query_lens": [4,}")", 2);
   EXPECT_TRUE(has(bad, "refused: BAD_DOCUMENT"));
   EXPECT_TRUE(has(bad, "&lt;bad&gt;"));

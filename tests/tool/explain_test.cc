@@ -69,8 +69,8 @@ TEST(Explain, ErrorsListTheKernelsThatWereTried) {
       "seq_lens": [20, 30], "kv_cache": {"num_blocks": 64, "block_size": 16}})"),
       "# odd block\n"
       "error NO_ROUTE: no kernel of the profile takes 2 requests, the first is 0\n"
-      "  m3_decode refused: BLOCK_SIZE_UNSUPPORTED\n"
-      "  m3_prefill refused: BLOCK_SIZE_UNSUPPORTED\n"
+      "  m3_decode refused: BLOCK_SIZE_UNSUPPORTED, blocks of 16 tokens, admitted: 128\n"
+      "  m3_prefill refused: BLOCK_SIZE_UNSUPPORTED, blocks of 16 tokens, admitted: 128\n"
       "  requests: 0, 1\n"
       "\n");
 }
@@ -294,6 +294,46 @@ TEST(Explain, EveryReasonNamesWhatWasInTheWay) {
     const std::string note =
         std::string("        fast refused: ") + w.reason + ", " + w.sentence + "\n";
     EXPECT_NE(text.find(note), std::string::npos) << note << text;
+  }
+}
+
+// Without the kernel that takes everything the batch fails, and the error says the same.
+TEST(Explain, ErrorsNameWhatWasInTheWay) {
+  for (const Witness& w : kWitnesses) {
+    const std::string text = explanation(
+        std::string(
+            R"({"backend": {"name": "c", "kernels": [{"name": "fast", "route": "decode", )") +
+        w.contract + R"(}]}, "decode_threshold": 4, )" + w.batch + "}");
+    const std::string line = std::string("  fast refused: ") + w.reason + ", " + w.sentence + "\n";
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    EXPECT_EQ(text.rfind("error N", 0), 0u) << text;
+  }
+}
+
+// More than a message holds: what has no room keeps its name.
+TEST(Explain, ErrorsThatAreCutOffStillNameEveryReason) {
+  std::string kernels;
+  for (char c = 'a'; c < 'm'; ++c) {
+    kernels += std::string(R"({"name": "kernel_)") + c +
+               R"(", "route": "decode", "block_sizes": [128], "head_sizes": [64]},)";
+  }
+  kernels.back() = ' ';
+  const std::string text = explanation(
+      R"({"backend": {"name": "c", "kernels": [)" + kernels +
+      R"(]}, "query_lens": [1], "seq_lens": [9], "kv_cache": {"num_blocks": 9, "block_size": 16}})");
+  EXPECT_NE(text.find("  kernel_a refused: BLOCK_SIZE_UNSUPPORTED, blocks of 16 tokens, "
+                      "admitted: 128\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  kernel_l refused: HEAD_SIZE_UNSUPPORTED\n"), std::string::npos) << text;
+  for (char c = 'a'; c < 'm'; ++c) {
+    for (const char* reason :
+         {" refused: BLOCK_SIZE_UNSUPPORTED", " refused: HEAD_SIZE_UNSUPPORTED"}) {
+      const std::string name = std::string("kernel_") + c + reason;
+      const size_t at = text.find(name);
+      ASSERT_NE(at, std::string::npos) << name << '\n' << text;
+      EXPECT_EQ(text.find(name, at + 1), std::string::npos) << name << '\n' << text;
+    }
   }
 }
 
