@@ -247,9 +247,14 @@ ATTNPLAN_API attnplan_status attnplan_plan_build_many(
     const attnplan_step* step, const attnplan_group* const* groups, void* const* buffers,
     const size_t* capacities, size_t* bytes, size_t* failed, attnplan_error* error);
 
-/* Checks a plan from an untrusted place: magic, version, bounds, overlaps, segments. With planner,
- * scratch and step (else NULL) also that it is the plan of that step: planner and step hash, and the
- * bytes of a plan made again. INVALID_ARGUMENT says what is wrong. */
+/* Checks a plan from an untrusted place. Alone (planner, scratch, step and group NULL): that whoever
+ * follows it stays inside it: every count, range, index, start and enumerator fits the header and
+ * the other sections, every output is written once. What only the planner or the engine knows is
+ * left out: whether a kernel index, a KV head or a graph's size exists, ids of pages and cache slots.
+ * With a planner: also the first three, and that the plan is one of its plans by hash. With planner,
+ * scratch and step: also that it is the plan of that step, by hash and by the bytes of a plan made
+ * again. INVALID_ARGUMENT says what is wrong, in which section and at which index; error.value is
+ * what was found, error.limit what it may be. Time follows the size of the plan. docs/abi.md. */
 ATTNPLAN_API attnplan_status attnplan_plan_verify(const void* plan, size_t plan_bytes,
                                                   const attnplan_planner* planner,
                                                   attnplan_scratch* scratch,

@@ -36,10 +36,12 @@ attnplan_status attnplan_plan_verify(const void* plan, size_t plan_bytes,
                                      attnplan_error* error_out) {
   Error error;
   const Status status = attnplan::guard(&error, [&] {
-    const bool origin = planner != nullptr || scratch != nullptr || step != nullptr;
-    if (!origin) return attnplan::verify_structure(plan, plan_bytes, &error);
+    if (step == nullptr && (scratch == nullptr || planner != nullptr)) {
+      const attnplan::Planner* own = planner != nullptr ? planner->planner : nullptr;
+      return attnplan::verify_structure(plan, plan_bytes, own, &error);
+    }
     if (planner == nullptr || scratch == nullptr || step == nullptr) {
-      return invalid(&error, "planner, scratch and step must be given together");
+      return invalid(&error, "a step needs planner and scratch, a scratch needs a planner");
     }
     attnplan::Step own_step;
     attnplan::Group own_group;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "json/batch_storage.h"
 #include "json/vocabulary.h"
 
@@ -211,6 +213,19 @@ const std::optional<std::string>& BatchDocument::expect() const { return storage
 const std::string& BatchDocument::origin() const { return storage_->origin; }
 const std::string& BatchDocument::layout_origin() const { return storage_->layout_origin; }
 const std::string& BatchDocument::sections_origin() const { return storage_->sections_origin; }
+const WideInt* BatchDocument::wide_id(int32_t request, int64_t id, int64_t* block) const {
+  const BlockTable& table = storage_->table;
+  if (table.wide_ids.empty() || request < 0) return nullptr;
+  const auto row = static_cast<size_t>(request);
+  const size_t begin = table.indptr.empty() ? row * static_cast<size_t>(table.columns)
+                                            : static_cast<size_t>(table.indptr[row]);
+  size_t at = begin;
+  while (at < table.ids.size() && table.ids[at] != id) ++at;
+  *block = static_cast<int64_t>(at - begin);
+  const auto wide = std::find_if(table.wide_ids.begin(), table.wide_ids.end(),
+                                 [at](const WideInt& w) { return w.index == at; });
+  return wide != table.wide_ids.end() ? &*wide : nullptr;
+}
 const attnplan_config& BatchDocument::config() const { return storage_->config; }
 const attnplan_step& BatchDocument::step() const { return storage_->step; }
 const attnplan_group& BatchDocument::group() const { return storage_->group; }

@@ -41,6 +41,10 @@ class BatchDocument {
   const std::optional<RangeFault>& request_fault() const;
   const std::optional<RangeFault>& scalar_fault() const;
 
+  // The id of a request's block that the C structs hold as the nearest int32; null where `id` is
+  // what the document says. Of the blocks with this id the first.
+  const WideInt* wide_id(int32_t request, int64_t id, int64_t* block) const;
+
   // Equal texts mean equal configurations: the members that make up config(), as written.
   const std::string& config_text() const;
 

@@ -35,6 +35,8 @@ struct BlockTable {
   std::vector<int32_t> row_sizes;
   std::vector<int32_t> ids;  // row by row, or of the CSR form
   std::vector<int32_t> indptr;
+  std::vector<WideInt> wide_ids;     // of `ids`, by index
+  std::vector<WideInt> wide_starts;  // of `indptr`
   bool check_ids = true;
 };
 

@@ -1,6 +1,7 @@
 // What is wrong with a document, and where documents come from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -28,6 +29,13 @@ struct RangeFault {
   int32_t request = -1;
   int64_t value = 0;
   int64_t limit = 0;
+};
+
+// A block id, or a start of a list of them, beyond int32. The C structs hold the nearest int32.
+struct WideInt {
+  size_t index = 0;  // among all that were read
+  int64_t value = 0;
+  std::string origin;  // file:line:column: "key":
 };
 
 }  // namespace attnplan::json

@@ -47,19 +47,19 @@ constexpr Field<BlockTable> kTableFields[] = {
        table.has_rows = true;
        reader.for_each_element(place, [&](const Place& row) {
          const size_t before = table.ids.size();
-         reader.saturating_ints(row, table.ids);
+         reader.saturating_ints(row, table.ids, table.wide_ids);
          table.row_sizes.push_back(static_cast<int32_t>(table.ids.size() - before));
        });
      }},
     {"indptr",
      [](Reader& reader, const Place& place, BlockTable& table) {
        table.has_indptr = true;
-       reader.saturating_ints(place, table.indptr);
+       reader.saturating_ints(place, table.indptr, table.wide_starts);
      }},
     {"ids",
      [](Reader& reader, const Place& place, BlockTable& table) {
        table.has_ids = true;
-       reader.saturating_ints(place, table.ids);
+       reader.saturating_ints(place, table.ids, table.wide_ids);
      }},
     {"check_ids", [](Reader& reader, const Place& place,
                      BlockTable& table) { table.check_ids = reader.boolean(place); }},
@@ -90,6 +90,7 @@ void check_indptr(Reader& reader, const Place& place, const BlockTable& table, i
                                    int64_t{num_reqs} + 1, num_reqs),
                        size, int64_t{num_reqs} + 1);
   }
+  if (!table.wide_starts.empty()) return reader.fail(table.wide_starts.front());
   if (indptr.front() != 0) return reader.fail(where, "does not start at 0", indptr.front(), 0);
   for (size_t i = 1; i < indptr.size(); ++i) {
     if (indptr[i] < indptr[i - 1]) {
@@ -146,6 +147,8 @@ void finish_block_table(Reader& reader, const Place& place, BatchStorage& batch)
   if (!table.check_ids) group.flags |= ATTNPLAN_GROUP_SKIP_ID_CHECK;
   if (table.has_rows) check_rows(reader, place, table, num_reqs);
   if (table.has_indptr) check_indptr(reader, place, table, num_reqs);
+  // Nobody would notice that it is not the one that was meant.
+  if (!table.check_ids && !table.wide_ids.empty()) reader.fail(table.wide_ids.front());
   if (reader.error()) return;
   // The C structs read zero columns as "no table": a table without room is said as an empty CSR.
   if (table.has_columns && table.columns == 0) {

@@ -72,6 +72,12 @@ void Reader::fail(const Place& place, std::string_view what, int64_t value, int6
   error_->message += what;
 }
 
+void Reader::fail(const WideInt& wide) {
+  if (error_) return;
+  error_ = DocumentError{fmt::format("{}{} is beyond int32", wide.origin, wide.value), wide.value,
+                         bound_of(wide.value)};
+}
+
 void Reader::fail_syntax(const SyntaxError& problem) {
   if (!error_) error_ = DocumentError{where(problem.offset) + problem.message};
 }
@@ -189,8 +195,13 @@ void Reader::request_ints(const Place& place, std::vector<int32_t>& out, int shi
   });
 }
 
-void Reader::saturating_ints(const Place& place, std::vector<int32_t>& out) {
-  for_each_element(place, [&](const Place& element) { out.push_back(saturate(int64(element))); });
+void Reader::saturating_ints(const Place& place, std::vector<int32_t>& out,
+                             std::vector<WideInt>& wide) {
+  for_each_element(place, [&](const Place& element) {
+    const int64_t value = int64(element);
+    if (!fits_int32(value)) wide.push_back({out.size(), value, origin(element)});
+    out.push_back(saturate(value));
+  });
 }
 
 void Reader::ints(const Place& place, std::vector<int32_t>& out) {

@@ -50,6 +50,7 @@ class Reader {
   std::string origin(const Place& place) const;
 
   void fail(const Place& place, std::string_view what, int64_t value = 0, int64_t limit = 0);
+  void fail(const WideInt& wide);
   void fail_syntax(const SyntaxError& problem);
   void expected(const Place& place, std::string_view what);  // ..., got an integer
 
@@ -70,8 +71,9 @@ class Reader {
   // Per-request values; beyond int32 saturates and becomes the request fault. `shift` is subtracted
   // from the index to name the request (1 for offsets: entry i + 1 ends request i).
   void request_ints(const Place& place, std::vector<int32_t>& out, int shift = 0);
-  void saturating_ints(const Place& place, std::vector<int32_t>& out);  // block ids
-  void ints(const Place& place, std::vector<int32_t>& out);             // config lists
+  // Integers beyond int32 are kept as its ends, and noted with their place.
+  void saturating_ints(const Place& place, std::vector<int32_t>& out, std::vector<WideInt>& wide);
+  void ints(const Place& place, std::vector<int32_t>& out);  // config lists
   void int64s(const Place& place, std::vector<int64_t>& out);
   void booleans(const Place& place, std::vector<uint8_t>& out);
   // Bits 1 << value.

@@ -1,5 +1,7 @@
 #include "json/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -84,6 +86,14 @@ Outcome Session::failure(const attnplan_error& error, const BatchDocument& batch
   outcome.request = error.request;
   outcome.value = error.value;
   outcome.limit = error.limit;
+  int64_t block = 0;
+  const bool page = error.code == ATTNPLAN_CODE_PAGE_OUT_OF_RANGE;
+  const WideInt* wide = page ? batch.wide_id(error.request, error.value, &block) : nullptr;
+  if (wide != nullptr) {
+    outcome.value = wide->value;
+    outcome.message = fmt::format("{}block {} of request {} has id {}, but the cache has {} blocks",
+                                  wide->origin, block, error.request, wide->value, error.limit);
+  }
   outcome.refusals = std::span(refusals_).first(
       std::min(refusals_.size(), static_cast<size_t>(error.num_refusals)));
   outcome.requests = std::span(requests_).first(

@@ -266,10 +266,12 @@ Status schedule(Plan* plan, Error* error) {
   attnplan_work& summary = list->summary;
   summary.query_tile = common_tile(*plan, &Kernel::query_tile);
   summary.kv_tile = common_tile(*plan, &Kernel::kv_tile);
-  summary.max_slots =
-      config.work == Work::kFixed
-          ? static_cast<int32_t>(std::min<int64_t>(plan->state->capacity.merge_slots, INT32_MAX))
-          : 2 * workers;
+  // Limits that leave one out bound nothing.
+  const bool bounded = missing_limit(config) == nullptr;
+  const int64_t most = bounded ? plan->state->capacity.merge_slots : 0;
+  summary.max_slots = config.work == Work::kFixed
+                          ? static_cast<int32_t>(std::min<int64_t>(most, INT32_MAX))
+                          : 2 * workers;
   return Status::kOk;
 }
 

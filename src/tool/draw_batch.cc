@@ -17,11 +17,14 @@ constexpr double kSeqHeight = 100;
 constexpr double kPadHeight = 12;
 constexpr double kLabelHeight = 34;  // between the charts
 constexpr double kBinPixels = 3;
+constexpr double kTickHeight = 5;
+constexpr double kNarrowPads = 4;  // pixels: below, a run of pads is too narrow for hatching
 
 // Neighbours of one colour that share a bar.
 struct Bin {
   int64_t begin = 0;
   int64_t end = 0;
+  int64_t live = 0;
   int64_t longest = 0;
   double mean = 0;
   bool pad = false;
@@ -67,6 +70,28 @@ class BatchCharts {
     const bool positions = picture_.sorted && columns_.aggregated();
     svg_.text(kPlotLeft - 8, y, positions ? "position" : "request", kSmallSize, kQuiet,
               Anchor::kEnd);
+  }
+
+  // Pads that are too narrow to stand among the bars, as ticks that merge where they are many.
+  // False where there are none.
+  bool draw_narrow_pads(double y) {
+    bool any = false;
+    double left = 0, right = -1;
+    const auto flush = [&] {
+      if (right > left) svg_.rect(left, y, right - left, kTickHeight, {kPadTick});
+    };
+    for (int64_t i = 0; i < columns_.count(); ++i) {
+      if (!is_narrow_pad(i)) continue;
+      any = true;
+      const double begin = std::floor(columns_.left(i));
+      if (begin > right) {
+        flush();
+        left = begin;
+      }
+      right = std::max(std::ceil(columns_.left(i + 1)), begin + 1);
+    }
+    flush();
+    return any;
   }
 
   void draw_marks(double y) {
@@ -133,23 +158,39 @@ class BatchCharts {
     }
   }
 
-  // One request each, or as many as it takes to be seen.
+  bool is_pad(int64_t position) const {
+    return picture_.requests[static_cast<size_t>(position)].query_len == 0;
+  }
+  bool is_narrow_pad(int64_t position) const {
+    if (!columns_.aggregated() || !is_pad(position)) return false;
+    const auto most = static_cast<int64_t>(kNarrowPads / columns_.slot());
+    int64_t run = 1;
+    for (int64_t i = position; run <= most && i > 0 && is_pad(i - 1); --i) ++run;
+    for (int64_t i = position + 1; run <= most && i < columns_.count() && is_pad(i); ++i) ++run;
+    return run <= most;
+  }
+
+  // One request each, or as many as it takes to be seen; then narrow pads between them belong to
+  // their bars and do not count.
   std::vector<Bin> bins(const std::vector<int64_t>& lengths) const {
     const int64_t most =
         columns_.aggregated() ? static_cast<int64_t>(kBinPixels / columns_.slot()) + 1 : 1;
     std::vector<Bin> bins;
     for (size_t i = 0; i < lengths.size(); ++i) {
-      const DrawnRequest& request = picture_.requests[i];
-      const bool pad = request.query_len == 0;
       const auto position = static_cast<int64_t>(i);
-      const bool joins = !bins.empty() && bins.back().pad == pad &&
-                         bins.back().color == color(request) && position - bins.back().begin < most;
-      if (!joins) bins.push_back({position, position, 0, 0, pad, color(request)});
+      const bool narrow = is_narrow_pad(position), pad = is_pad(position) && !narrow;
+      const std::string_view own = color(picture_.requests[i]);
+      const bool room =
+          !bins.empty() && bins.back().pad == pad && position - bins.back().begin < most;
+      if (!room || !(narrow || bins.back().live == 0 || bins.back().color == own)) {
+        bins.push_back({position, position, 0, 0, 0, pad, own});
+      }
       Bin& bin = bins.back();
+      bin.end = position + 1;
+      if (narrow) continue;
+      if (bin.live++ == 0) bin.color = own;
       bin.longest = std::max(bin.longest, lengths[i]);
-      const auto seen = static_cast<double>(bin.end - bin.begin);
-      bin.mean = (bin.mean * seen + static_cast<double>(lengths[i])) / (seen + 1);
-      ++bin.end;
+      bin.mean += (static_cast<double>(lengths[i]) - bin.mean) / static_cast<double>(bin.live);
     }
     return bins;
   }
@@ -243,13 +284,14 @@ double draw_batch(const Picture& picture, Svg& svg, double y) {
   charts.draw_marks(baseline + 3);
   charts.draw_positions(baseline + 22);
   const double ceiling = baseline + kLabelHeight;
+  const bool ticks = charts.draw_narrow_pads(ceiling - kTickHeight - 2);
   charts.draw_seq_lens(ceiling);
   y = ceiling + kSeqHeight + 18;
   if (columns.aggregated()) {
-    svg.text(
-        kPlotLeft, y + 2,
-        "a bar stands for several neighbouring requests: solid is their mean, pale the longest",
-        kSmallSize, kQuiet);
+    std::string text =
+        "a bar stands for several neighbouring requests: solid is their mean, pale the longest";
+    if (ticks) text += "; dark ticks above the KV lengths are pads between them";
+    svg.text(kPlotLeft, y + 2, text, kSmallSize, kQuiet);
     y += 10;
   }
   return draw_row_strip(picture, svg, y);

@@ -17,6 +17,9 @@ constexpr int kMostLevels = 5;
 std::string width_text(const attnplan_segment& segment) {
   if (segment.width > 0) return fmt::format("width {}", segment.width);
   const bool exact = (segment.flags & ATTNPLAN_SEGMENT_EXACT_QUERY_LENS) != 0;
+  if (exact && segment.min_query_len == segment.max_query_len) {  // and pads between them
+    return fmt::format("{} row{}", segment.max_query_len, segment.max_query_len == 1 ? "" : "s");
+  }
   return exact ? fmt::format("{} to {} rows", segment.min_query_len, segment.max_query_len)
                : fmt::format("up to {} rows", segment.max_query_len);
 }

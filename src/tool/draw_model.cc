@@ -65,14 +65,19 @@ std::string_view trimmed(std::string_view line) {
   return begin == std::string_view::npos ? std::string_view{} : line.substr(begin);
 }
 
-// Of the explanation: the policy's sentence, every refusal and every warning.
+// Of the explanation: the policy's sentence, every refusal, what is said below the graph, and every
+// warning.
 void add_notes(std::string_view text, Picture& picture) {
+  bool below_graph = false;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     const size_t refused = line.find(" refused: ");
-    if (line.starts_with("no decode kernel")) {
+    below_graph = line.starts_with("graph: ") || (below_graph && line.starts_with(' '));
+    if (below_graph) {
+      if (line.starts_with(' ')) picture.graph_reasons.emplace_back(trimmed(line));
+    } else if (line.starts_with("no decode kernel")) {
       picture.notes.push_back({std::string{line}, -1});
     } else if (line.starts_with("warning: ")) {
       picture.notes.push_back({std::string{line}, -1});

@@ -59,6 +59,7 @@ struct Picture {
   std::vector<DrawnNote> notes;
   std::optional<DrawnError> error;
   std::optional<DrawnGraph> graph;
+  std::vector<std::string> graph_reasons;  // why it is not a better one
   std::optional<attnplan_kv_view> view;
   std::optional<attnplan_kv_cache> cache;
 };

@@ -23,7 +23,7 @@ double paragraph(Svg& svg, double y, std::string_view text, std::string_view col
 }
 
 std::string graph_sentence(const DrawnGraph& graph) {
-  if (graph.kind == ATTNPLAN_GRAPH_NONE) return "Graph: none fits; the step runs without one.";
+  if (graph.kind == ATTNPLAN_GRAPH_NONE) return "Graph: none; the step runs without one.";
   std::string text = fmt::format(
       "Graph: {} of {} rows", graph.kind == ATTNPLAN_GRAPH_FULL ? "full" : "piecewise", graph.rows);
   if (graph.requests >= 0) text += fmt::format(" and {} requests", graph.requests);
@@ -75,6 +75,7 @@ double draw_notes(const Picture& picture, Svg& svg, double y) {
                   kInk);
   }
   if (picture.graph) y = paragraph(svg, y, graph_sentence(*picture.graph), kInk);
+  for (const std::string& reason : picture.graph_reasons) y = paragraph(svg, y, reason, kInk);
   return y;
 }
 

@@ -37,6 +37,7 @@ inline constexpr std::string_view kPadPaint = "url(#pad)";
 inline constexpr std::string_view kGraphPadPaint = "url(#graphpad)";
 inline constexpr std::string_view kDroppedPaint = "url(#dropped)";
 inline constexpr std::string_view kPadStroke = "#8b949e";
+inline constexpr std::string_view kPadTick = "#59636e";
 inline constexpr std::string_view kGraphPadStroke = "#3b8a5a";
 inline constexpr std::string_view kKPaint = "#4a90c2";
 inline constexpr std::string_view kVPaint = "#8fc1a3";

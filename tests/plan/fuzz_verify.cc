@@ -9,6 +9,7 @@
 #include "../fuzz/fuzz_target.h"
 #include "blob_reader.h"
 #include "everything.h"
+#include "follow_plan.h"
 
 namespace attnplan::plan {
 namespace {
@@ -73,6 +74,7 @@ void judge(const Original& original, const Buffer& blob) {
   require(read_blob(blob.data(), blob.size(), accepted ? original.planner.get() : nullptr, step)
               .empty(),
           "an accessor leaves the blob");
+  require(!accepted || follow_plan(blob).empty(), "what was accepted leads a reader astray");
   const attnplan_status with_step =
       attnplan_plan_verify(blob.data(), blob.size(), original.planner.get(), original.scratch.get(),
                            step, original.structs.group(), &error);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <string>
 
 #include "blob_reader.h"
 #include "everything.h"
@@ -178,6 +180,127 @@ TEST(Verify, ACutPlanIsRefused) {
   }
   EXPECT_EQ(attnplan_plan_verify(nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr),
             ATTNPLAN_INVALID_ARGUMENT);
+}
+
+// Three verify steps, on a planner that lists everything about them.
+struct Verification {
+  Verification() {
+    cache.num_blocks = 200;
+    cache.block_size = cache.page_size = 16;
+    attnplan_config config = ATTNPLAN_CONFIG_INIT;
+    config.profile = "aiter_mha";
+    config.decode_threshold = 4;
+    config.kv_cache = &cache;
+    config.num_workers = 8;
+    config.work = ATTNPLAN_WORK_STREAM_K;
+    for (int32_t id :
+         {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_SEQ_LENS, ATTNPLAN_SECTION_ROW_REQUEST,
+          ATTNPLAN_SECTION_ROW_POSITION, ATTNPLAN_SECTION_PAGE_INDPTR}) {
+      config.sections |= uint64_t{1} << id;
+    }
+    Error error;
+    planner = property::create_planner(config, &error);
+    attnplan_step step = ATTNPLAN_STEP_INIT;
+    step.num_reqs = 3;
+    step.query_lens = query_lens;
+    step.seq_lens = seq_lens;
+    plan = property::build(planner.get(), property::create_scratch().get(), step, nullptr, &error);
+  }
+
+  size_t section(int32_t id) const {
+    for (const attnplan_section& section : sections_of(plan)) {
+      if (section.id == id) return static_cast<size_t>(section.offset);
+    }
+    return 0;
+  }
+  // The complaint about the plan with one number set.
+  std::string judge(size_t offset, int32_t value, bool with_planner = false) const {
+    Buffer blob = copy(plan, plan.size());
+    std::memcpy(blob.data() + offset, &value, sizeof value);
+    Error error;
+    attnplan_plan_verify(blob.data(), blob.size(), with_planner ? planner.get() : nullptr, nullptr,
+                         nullptr, nullptr, error.get());
+    return error.raw().message;
+  }
+
+  const int32_t query_lens[3] = {4, 4, 4}, seq_lens[3] = {100, 50, 30};
+  attnplan_kv_cache cache = ATTNPLAN_KV_CACHE_INIT;
+  Planner planner;
+  Buffer plan;
+};
+
+TEST(Verify, SaysWhatIsWrongWhereAndWhatTheLimitIs) {
+  const Verification v;
+  const auto items = v.section(ATTNPLAN_SECTION_WORK_ITEMS);
+  const auto work = v.section(ATTNPLAN_SECTION_WORK);
+  const auto segment = v.section(ATTNPLAN_SECTION_SEGMENTS);
+  struct Forged {
+    size_t offset;
+    int32_t value;
+    const char* complaint;
+  };
+  const Forged all[] = {
+      {offsetof(attnplan_plan_header, magic), 7, "header: magic is 7, must be 1280332865"},
+      {offsetof(attnplan_plan_header, major), 9, "header: major version is 9, must be 0"},
+      {offsetof(attnplan_plan_header, num_reqs), 1000, "header: num_pads is 0, must be 997"},
+      {offsetof(attnplan_plan_header, num_rows), 1 << 30, "last row_end is 12, must be 1073741824"},
+      {offsetof(attnplan_plan_header, graph_kind), 9, "header: graph_kind is 9, must be in [0, 0]"},
+      {offsetof(attnplan_plan_header, num_segments), 5, "header does not count the segments (5"},
+      {segment + offsetof(attnplan_segment, width), 3, "segments[0]: rows is 12, must be 9"},
+      {segment + offsetof(attnplan_segment, route), 77,
+       "segments[0]: route is 77, must be in [1, 3]"},
+      {segment + offsetof(attnplan_segment, kernel), -1,
+       "segments[0]: kernel is -1, must be in [0"},
+      {segment + offsetof(attnplan_segment, query_start_loc_begin), 1 << 20,
+       "segments[0]: query_start_loc_begin is 1048576, must be 0"},
+      {v.section(ATTNPLAN_SECTION_QUERY_START_LOC) + 4, -1,
+       "query_start_loc[1]: start is -1, must be in [0, 12]"},
+      {v.section(ATTNPLAN_SECTION_ROW_REQUEST) + 4, 1 << 20,
+       "row_request[1]: request is 1048576, must be in [0, 2]"},
+      {v.section(ATTNPLAN_SECTION_SEQ_LENS) + 8, -1,
+       "seq_lens[2]: tokens is -1, must be in [0, 100]"},
+      {v.section(ATTNPLAN_SECTION_PAGE_INDPTR) + 8, -3,
+       "page_indptr[2]: start is -3, must be in [7, 2147483647]"},
+      {items + offsetof(attnplan_work_item, request), 99,
+       "work_items[0]: request is 99, must be in [0, 2]"},
+      {items + offsetof(attnplan_work_item, kv_head), 99,
+       "work_items[0]: kv_head is 99, must be in"},
+      {items + offsetof(attnplan_work_item, row_end), 5,
+       "work_items[0]: row_end is 5, must be in [1, 4]"},
+      {items + offsetof(attnplan_work_item, kv_end), 101,
+       "work_items[0]: kv_end is 101, must be in [0, 100]"},
+      {items + offsetof(attnplan_work_item, kv_begin), -5,
+       "work_items[0]: kv_begin is -5, must be in [0"},
+      {items + offsetof(attnplan_work_item, slot), 1 << 20,
+       "work_items[0]: slot is 1048576, must be in [-1"},
+      {items + offsetof(attnplan_work_item, flags), 255,
+       "work_items[0]: flags is 255, must be in [0, 3]"},
+      {work + offsetof(attnplan_work, workers), 1 << 20,
+       "work: workers is 1048576, must be in [1, 65536]"},
+      {work + offsetof(attnplan_work, workers), 9, "worker_indptr: count is 9, must be 10"},
+      {v.section(ATTNPLAN_SECTION_WORKER_INDPTR) + 4, 1 << 20,
+       "worker_indptr[1]: start is 1048576, must be in [0"},
+  };
+  for (const Forged& forged : all) {
+    const std::string message = v.judge(forged.offset, forged.value);
+    EXPECT_NE(message.find(forged.complaint), std::string::npos) << forged.complaint << "\n"
+                                                                 << message;
+  }
+}
+
+TEST(Verify, APlannerAloneKnowsItsKernelsHeadsAndPages) {
+  const Verification v;
+  const auto segment = v.section(ATTNPLAN_SECTION_SEGMENTS);
+  const auto pages = v.section(ATTNPLAN_SECTION_PAGE_INDPTR) + 4;
+  EXPECT_EQ(v.judge(pages, 7, true), "") << "what stands there anyway";
+  EXPECT_EQ(v.judge(segment + offsetof(attnplan_segment, kernel), 1 << 30, true),
+            "not a sound plan: segments[0]: kernel is 1073741824, must be in [0, 2]");
+  EXPECT_EQ(v.judge(segment + offsetof(attnplan_segment, page_size), 128, true),
+            "not a sound plan: segments[0]: page_size is 128, must be 16");
+  EXPECT_EQ(v.judge(pages, 6, true),
+            "not a sound plan: page_indptr[0]: pages from here is 6, must be 7");
+  EXPECT_EQ(v.judge(offsetof(attnplan_plan_header, planner_hash), 1, true),
+            "not a sound plan: header has the planner_hash of another planner (0, limit 0)");
 }
 
 TEST(Verify, APlanOfAnotherStepIsRefused) {

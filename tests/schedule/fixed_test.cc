@@ -90,5 +90,29 @@ TEST(FixedChunks, HaveTheSizeThatWasAskedFor) {
   EXPECT_EQ(list.work.num_slots, 12) << "the request of 512 tokens writes its own output";
 }
 
+// The workspace cannot be sized by limits of which one is missing.
+TEST(FixedChunks, AMissingLimitBoundsNoSlots) {
+  const Scratch scratch = property::create_scratch();
+  for (int missing = 0; missing < 3; ++missing) {
+    Dice dice(7);
+    WorkBatch batch;
+    make_planner(&dice, Size::kSmall, &batch);
+    batch.settings.work = ATTNPLAN_WORK_FIXED;
+    batch.settings.work_fixed_tokens = 32;
+    batch.settings.max_num_seqs = missing == 0 ? 0 : 64;
+    batch.settings.max_num_batched_tokens = missing == 1 ? 0 : 5000;
+    batch.settings.max_model_len = missing == 2 ? 0 : 4000;
+    batch.query = {1};
+    batch.seq = {2000};
+    Error error;
+    const Planner planner = property::create_planner(batch.config(), &error);
+    ASSERT_TRUE(planner) << error.raw().message;
+    WorkList list;
+    plan(planner.get(), scratch.get(), &batch, &list);
+    EXPECT_EQ(list.work.max_slots, 0) << missing;
+    EXPECT_GT(list.work.num_slots, 0) << missing;
+  }
+}
+
 }  // namespace
 }  // namespace attnplan::schedule

@@ -16,6 +16,10 @@ struct BadDocument {
 };
 
 constexpr BadDocument kBadDocuments[] = {
+    {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "kv_cache": {"num_blocks": 9, "block_size": 16}, "block_table": {"columns": 1, "rows": [[99999999999]], "check_ids": false}})",
+     R"(149: "block_table.rows[0][0]": 99999999999 is beyond int32)"},
+    {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "kv_cache": {"num_blocks": 9, "block_size": 16}, "block_table": {"indptr": [0, 99999999999], "ids": [1]}})",
+     R"(139: "block_table.indptr[1]": 99999999999 is beyond int32)"},
     {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "seq_len": [5]})",
      R"(60: "seq_len": unknown key, did you mean "seq_lens"?)"},
     {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "query_lens": [1]})",

@@ -229,6 +229,42 @@ TEST(Draw, PackedCachesShowWhatIsTrimmed) {
   EXPECT_FALSE(has(draw(batch({4})), "K/V cache"));
 }
 
+// A pad is a hatched bar where there is room for one; in a crowd it is a tick, and leaves no gap
+// among the bars.
+TEST(Draw, PadsAreSeenAtAnyDensity) {
+  const auto mixed = [](int requests) {
+    std::vector<int32_t> query_lens;
+    for (int i = 0; i < requests; ++i) query_lens.push_back(i % 5 == 3 ? 0 : 4);
+    query_lens.back() = 4;
+    return draw(batch(query_lens));
+  };
+  const std::string few = mixed(40), many = mixed(2000);
+  EXPECT_TRUE(has(few, "fill=\"url(#pad)\" stroke"));
+  EXPECT_FALSE(has(few, "dark ticks"));
+  EXPECT_TRUE(has(few, ">extend, 4 rows<"));
+  EXPECT_TRUE(has(many, "dark ticks above the KV lengths are pads between them"));
+  EXPECT_TRUE(has(many, "height=\"5.00\" fill=\"#59636e\""));
+  // The bars of 2000 equal requests join: no pixel of the chart is left out.
+  double right = 126;
+  const std::string start = "<rect x=\"", height = "height=\"130.00\" fill=\"#e58a1f\"/>";
+  for (size_t at = many.find(start); at != std::string::npos; at = many.find(start, at + 1)) {
+    const size_t end = many.find('\n', at);
+    const std::string bar = many.substr(at, end - at);
+    if (!has(bar, height)) continue;
+    const double x = std::stod(bar.substr(start.size()));
+    EXPECT_LE(x, right) << bar;
+    right = std::max(right, x + std::stod(bar.substr(bar.find("width=\"") + 7)));
+  }
+  EXPECT_GT(right, 960);
+}
+
+TEST(Draw, GraphsSayWhyThereIsNone) {
+  const std::string svg = draw(batch({4, 1}, R"(, "graph": {"full": [8], "piecewise": [2]})"));
+  EXPECT_TRUE(has(svg, "Graph: none; the step runs without one."));
+  EXPECT_TRUE(has(svg, "no full graph: gather_varlen_merge is never captured whole"));
+  EXPECT_TRUE(has(svg, "no piecewise graph: "));
+}
+
 TEST(Draw, OneDocumentOfMany) {
   const TemporaryFile lines("a.jsonl", batch({1}) + "\n" + batch({1, 1}) + "\n");
   EXPECT_TRUE(has(run_tool({"draw", lines.path()}).out, "1 request, 1 row"));

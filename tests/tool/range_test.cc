@@ -169,5 +169,30 @@ TEST(Range, BlockIdsBeyondInt32MatterOnlyWhereTheyAreRead) {
             "BLOCK_TABLE_TOO_NARROW");
 }
 
+// As written, at its place, and never as the int32 that it is cut to.
+TEST(Range, BlockIdsBeyondInt32AreNamedAsTheyAreWritten) {
+  const std::string cache = R"("kv_cache": {"num_blocks": 9, "block_size": 16}, )" + kBatch;
+  for (const char* table : {R"("block_table": {"columns": 1, "rows": [[99999999999]]}, )",
+                            R"("block_table": {"indptr": [0, 1], "ids": [99999999999]}, )"}) {
+    const nlohmann::json error = plan(table + cache).at("error");
+    EXPECT_EQ(error.at("code"), "PAGE_OUT_OF_RANGE");
+    EXPECT_EQ(error.at("value"), 99999999999);
+    EXPECT_EQ(error.at("limit"), 9);
+    const auto message = error.at("message").get<std::string>();
+    EXPECT_NE(message.find("block 0 of request 0 has id 99999999999, but the cache has 9 blocks"),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find(":1:"), std::string::npos) << message;
+  }
+  const nlohmann::json negative =
+      plan(R"("block_table": {"columns": 1, "rows": [[-99999999999]]}, )" + cache).at("error");
+  EXPECT_EQ(negative.at("value"), -99999999999);
+  // The one that is really there is not mistaken for the other.
+  const nlohmann::json real =
+      plan(R"("block_table": {"columns": 2, "rows": [[2147483647, 99999999999]]}, )" + cache)
+          .at("error");
+  EXPECT_EQ(real.at("value"), 2147483647);
+}
+
 }  // namespace
 }  // namespace attnplan::test
