@@ -121,6 +121,11 @@ class GraphExplanation {
   std::string uniform_too_small() const {
     const int64_t largest = int64_t{max_graph_requests(planner_.config())} * width();
     if (largest == 0) return fmt::format("no size of width {} is within the limits", width());
+    if (largest >= needed_rows() && !segments_.empty()) {
+      return fmt::format("behind {} in front, no size of width {} for {} is within the limits",
+                         plural(segments_.front().req_begin, "pad"), width(),
+                         plural(needed_rows(), "row"));
+    }
     return fmt::format("the largest of width {} has {}, {} needed", width(), plural(largest, "row"),
                        needed_rows());
   }

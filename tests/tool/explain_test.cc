@@ -117,6 +117,12 @@ TEST(Explain, GraphsSayWhatTheyTakeOrWhyNot) {
        "graph: none\n"
        "       no full graph: no size of width 4 is within the limits\n"
        "       no piecewise graph: there is no piecewise size\n"},
+      {R"("query_lens": [0, 4], "seq_lens": [0, 9], "graph": {"full": [16]},
+          "limits": {"max_num_seqs": 4}})",
+       "graph: none\n"
+       "       no full graph: behind 1 pad in front, no size of width 4 for 4 rows is within the "
+       "limits\n"
+       "       no piecewise graph: there is no piecewise size\n"},
       {R"("query_lens": [4], "seq_lens": [9], "graph": {}})",
        "graph: none\n"
        "       no full graph: there is no full size\n"
