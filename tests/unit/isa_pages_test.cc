@@ -4,39 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "planner/isa.h"
+#include "targets.h"
 
 namespace attnplan {
 namespace {
-
-std::vector<const Isa*> targets() {
-  std::vector<const Isa*> list = {&kIsaBaseline};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) list.push_back(&kIsaAvx2);
-  if (&best_isa() == &kIsaAvx512) list.push_back(&kIsaAvx512);
-#endif
-  return list;
-}
-
-class Random {
- public:
-  explicit Random(uint32_t seed) : engine_(seed) {}
-  int32_t between(int32_t low, int32_t high) {
-    return std::uniform_int_distribution<int32_t>(low, high)(engine_);
-  }
-  bool chance(int percent) { return between(1, 100) <= percent; }
-  template <size_t kCount>
-  int32_t one_of(const int32_t (&values)[kCount]) {
-    return values[between(0, static_cast<int32_t>(kCount) - 1)];
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 using Ints = std::vector<int32_t>;
 

@@ -3,37 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include "planner/work_stream_k.h"
+#include "targets.h"
 
 namespace attnplan {
 namespace {
-
-std::vector<const Isa*> targets() {
-  std::vector<const Isa*> list = {&kIsaBaseline};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) list.push_back(&kIsaAvx2);
-  if (&best_isa() == &kIsaAvx512) list.push_back(&kIsaAvx512);
-#endif
-  return list;
-}
-
-class Random {
- public:
-  explicit Random(uint32_t seed) : engine_(seed) {}
-  int32_t between(int32_t low, int32_t high) {
-    return std::uniform_int_distribution<int32_t>(low, high)(engine_);
-  }
-  template <typename T>
-  T pick(std::initializer_list<T> values) {
-    return values.begin()[between(0, static_cast<int32_t>(values.size()) - 1)];
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 // One or two segments of requests that are a tile each, in arrays of exactly their size.
 struct Batch {
