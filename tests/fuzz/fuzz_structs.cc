@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../plan/element_bytes.h"
 #include "fuzz_target.h"
 #include "struct_input.h"
 
@@ -49,39 +50,6 @@ Block aligned_block(size_t bytes) {
 }
 
 volatile uint8_t g_sink = 0;
-
-size_t element_bytes(int32_t type) {
-  switch (type) {
-    case ATTNPLAN_TYPE_INT32:
-      return sizeof(int32_t);
-    case ATTNPLAN_TYPE_INT64:
-      return sizeof(int64_t);
-    case ATTNPLAN_TYPE_SEGMENT:
-      return sizeof(attnplan_segment);
-    case ATTNPLAN_TYPE_REFUSAL:
-      return sizeof(attnplan_refusal);
-    case ATTNPLAN_TYPE_WARNING:
-      return sizeof(attnplan_warning);
-    case ATTNPLAN_TYPE_CHUNK_SET:
-      return sizeof(attnplan_chunk_set);
-    case ATTNPLAN_TYPE_CHUNK:
-      return sizeof(attnplan_chunk);
-    case ATTNPLAN_TYPE_WINDOW:
-      return sizeof(attnplan_window);
-    case ATTNPLAN_TYPE_LOCAL_BATCH:
-      return sizeof(attnplan_local_batch);
-    case ATTNPLAN_TYPE_LAUNCH:
-      return sizeof(attnplan_launch);
-    case ATTNPLAN_TYPE_WORK:
-      return sizeof(attnplan_work);
-    case ATTNPLAN_TYPE_WORK_ITEM:
-      return sizeof(attnplan_work_item);
-    case ATTNPLAN_TYPE_MERGE_TILE:
-      return sizeof(attnplan_merge_tile);
-    default:
-      return 0;
-  }
-}
 
 void read_sections(const uint8_t* plan, size_t bytes) {
   for (int32_t id = -1; id <= ATTNPLAN_SECTION_END; ++id) {

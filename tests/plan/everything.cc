@@ -154,39 +154,6 @@ std::vector<attnplan_section> sections_of(const Buffer& plan) {
   return table;
 }
 
-size_t element_bytes(int32_t type) {
-  switch (type) {
-    case ATTNPLAN_TYPE_INT32:
-      return sizeof(int32_t);
-    case ATTNPLAN_TYPE_INT64:
-      return sizeof(int64_t);
-    case ATTNPLAN_TYPE_SEGMENT:
-      return sizeof(attnplan_segment);
-    case ATTNPLAN_TYPE_REFUSAL:
-      return sizeof(attnplan_refusal);
-    case ATTNPLAN_TYPE_WARNING:
-      return sizeof(attnplan_warning);
-    case ATTNPLAN_TYPE_CHUNK_SET:
-      return sizeof(attnplan_chunk_set);
-    case ATTNPLAN_TYPE_CHUNK:
-      return sizeof(attnplan_chunk);
-    case ATTNPLAN_TYPE_WINDOW:
-      return sizeof(attnplan_window);
-    case ATTNPLAN_TYPE_LOCAL_BATCH:
-      return sizeof(attnplan_local_batch);
-    case ATTNPLAN_TYPE_LAUNCH:
-      return sizeof(attnplan_launch);
-    case ATTNPLAN_TYPE_WORK:
-      return sizeof(attnplan_work);
-    case ATTNPLAN_TYPE_WORK_ITEM:
-      return sizeof(attnplan_work_item);
-    case ATTNPLAN_TYPE_MERGE_TILE:
-      return sizeof(attnplan_merge_tile);
-    default:
-      return 0;
-  }
-}
-
 std::vector<attnplan_byte_range> byte_ranges(const Buffer& plan) {
   const attnplan_plan_header& header = property::header_of(plan);
   std::vector<attnplan_byte_range> ranges(static_cast<size_t>(header.num_byte_ranges));
@@ -197,6 +164,33 @@ std::vector<attnplan_byte_range> byte_ranges(const Buffer& plan) {
                 ranges.size() * sizeof(attnplan_byte_range));
   }
   return ranges;
+}
+
+Subject::Subject(uint64_t seed, size_t most_bytes) : batch(random_batch(seed)), structs(batch) {
+  Error error;
+  planner = property::create_planner(structs.config(), &error);
+  scratch = property::create_scratch();
+  if (!planner) return;
+  size_t bytes = 0;
+  if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), structs.group(), &bytes,
+                         nullptr) == ATTNPLAN_OK &&
+      bytes <= most_bytes) {
+    plan = property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
+  }
+}
+
+attnplan_status Subject::verify(const Buffer& blob, attnplan_error* error) const {
+  return attnplan_plan_verify(blob.data(), blob.size(), nullptr, nullptr, nullptr, nullptr, error);
+}
+
+attnplan_status Subject::verify_planner(const Buffer& blob, attnplan_error* error) const {
+  return attnplan_plan_verify(blob.data(), blob.size(), planner.get(), nullptr, nullptr, nullptr,
+                              error);
+}
+
+attnplan_status Subject::verify_step(const Buffer& blob, attnplan_error* error) const {
+  return attnplan_plan_verify(blob.data(), blob.size(), planner.get(), scratch.get(),
+                              &structs.step(), structs.group(), error);
 }
 
 }  // namespace attnplan::plan

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "element_bytes.h"
 #include "generate.h"
 #include "library.h"
 
@@ -37,8 +38,24 @@ bool within_limits(const Batch& batch);
 
 // In the order of the table: what is there at all.
 std::vector<attnplan_section> sections_of(const Buffer& plan);
-size_t element_bytes(int32_t type);
 // The ranges that the header lists.
 std::vector<attnplan_byte_range> byte_ranges(const Buffer& plan);
+
+// A random plan and all that it was made from; `plan` is empty where there is none, or only a
+// larger one.
+struct Subject {
+  explicit Subject(uint64_t seed, size_t most_bytes = size_t{1} << 20);
+
+  // attnplan_plan_verify alone, with the planner, and with the step.
+  attnplan_status verify(const Buffer& blob, attnplan_error* error = nullptr) const;
+  attnplan_status verify_planner(const Buffer& blob, attnplan_error* error = nullptr) const;
+  attnplan_status verify_step(const Buffer& blob, attnplan_error* error = nullptr) const;
+
+  Batch batch;
+  BatchStructs structs;
+  Planner planner;
+  Scratch scratch;
+  Buffer plan;
+};
 
 }  // namespace attnplan::plan

@@ -12,36 +12,6 @@
 namespace attnplan::plan {
 namespace {
 
-struct Subject {  // a plan and all that it was made from
-  explicit Subject(uint64_t seed) : batch(random_batch(seed)), structs(batch) {
-    Error error;
-    planner = property::create_planner(structs.config(), &error);
-    scratch = property::create_scratch();
-    if (!planner) return;
-    size_t bytes = 0;
-    if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), structs.group(), &bytes,
-                           nullptr) == ATTNPLAN_OK &&
-        bytes < (size_t{1} << 20)) {
-      plan = property::build(planner.get(), scratch.get(), structs.step(), structs.group(), &error);
-    }
-  }
-
-  attnplan_status verify(const Buffer& blob, attnplan_error* error = nullptr) const {
-    return attnplan_plan_verify(blob.data(), blob.size(), nullptr, nullptr, nullptr, nullptr,
-                                error);
-  }
-  attnplan_status verify_step(const Buffer& blob, attnplan_error* error = nullptr) const {
-    return attnplan_plan_verify(blob.data(), blob.size(), planner.get(), scratch.get(),
-                                &structs.step(), structs.group(), error);
-  }
-
-  Batch batch;
-  BatchStructs structs;
-  Planner planner;
-  Scratch scratch;
-  Buffer plan;
-};
-
 Buffer copy(const Buffer& from, size_t bytes) {
   Buffer out(bytes);
   std::memcpy(out.data(), from.data(), bytes);
