@@ -90,10 +90,10 @@ Graph choose_graph(const Config& config, const Step& step, const Lanes& lanes,
     if (mode == FullMode::kUniform) {
       // The grid begins at the first live request, so pads in front of it come on top.
       const int32_t in_front = segments.empty() ? 0 : segments.front().range.begin;
-      const int32_t room = room_for_requests(config) - in_front;
+      const int32_t room = in_front > 0 ? room_for_requests(config) - in_front : INT32_MAX;
       size = smallest(config.graph.full, rows, [&](int32_t given) {
         const int32_t rounded = uniform_size(config, given);
-        return rounded / width_of(config) <= room ? rounded : 0;
+        return in_front == 0 || rounded / width_of(config) <= room ? rounded : 0;
       });
     } else if (mode == FullMode::kAlways) {
       size = smallest(config.graph.full, rows, as_given);

@@ -7,11 +7,10 @@
 
 #include "attnplan/error.h"
 #include "attnplan/plan.h"
+#include "planner/section_names.h"
 #include "planner/state.h"
 
 namespace attnplan {
-
-const char* section_name(int32_t id);  // "seq_lens"; "?" for an unknown id
 
 struct Place {
   const char* part;    // "header", or the name of a section
