@@ -151,13 +151,11 @@ int64_t given_slot(const Group& group, int64_t row) {
                            : static_cast<const int32_t*>(group.slot_mapping)[row];
 }
 
-Status check_slots(const BlockTableInput& in, const uint8_t* cut, const int32_t* context_lens,
-                   Error* error) {
+Status check_slots(const BlockTableInput& in, int64_t rows, const uint8_t* cut,
+                   const int32_t* context_lens, Error* error) {
   const Group& group = *in.group;
   if (group.slot_mapping == nullptr || !group.check_ids) return Status::kOk;
   const int64_t limit = int64_t{in.cache->num_blocks} * in.cache->block_size;
-  int64_t rows = 0;
-  for (int32_t i = 0; i < in.num_reqs; ++i) rows += in.query_lens[i];
   if (!any_slot_beyond(group, rows, limit)) return Status::kOk;
   int64_t row = 0;
   for (int32_t i = 0; i < in.num_reqs; ++i) {

@@ -54,7 +54,7 @@ int64_t given_slot(const Group& group, int64_t row);
 
 // PAGE_OUT_OF_RANGE for the first given slot beyond the cache. Negative ones are pads. `cut`, which
 // may be null, marks draft requests that `in.seq_lens` cuts: rows at or past that have no slot.
-Status check_slots(const BlockTableInput& in, const uint8_t* cut, const int32_t* context_lens,
-                   Error* error);
+Status check_slots(const BlockTableInput& in, int64_t rows, const uint8_t* cut,
+                   const int32_t* context_lens, Error* error);
 
 }  // namespace attnplan

@@ -64,22 +64,11 @@ Status too_many(Error* error, int64_t count, const char* what) {
 
 }  // namespace
 
-ChunkTotals chunk_totals(const Plan& plan) {
-  ChunkTotals totals;
-  for (const attnplan_chunk_set& set : plan.parts->chunk_sets) {
-    const attnplan_segment& segment = plan.parts->segments[static_cast<size_t>(set.segment)];
-    totals.chunks += set.num_chunks;
-    totals.starts += int64_t{set.num_chunks} * (segment.req_end - segment.req_begin + 1);
-    totals.tokens += Contexts(plan, segment).total();
-  }
-  return totals;
-}
-
 Status plan_chunks(Plan* plan, Error* error) {
   const Config& config = plan->state->config;
   auto& sets = plan->parts->chunk_sets;
   sets.clear();
-  int64_t chunk_begin = 0;
+  ChunkTotals& totals = plan->chunk_totals = {};
   const auto& segments = plan->parts->segments;
   for (size_t s = 0; s < segments.size(); ++s) {
     const attnplan_segment& segment = segments[s];
@@ -102,14 +91,15 @@ Status plan_chunks(Plan* plan, Error* error) {
       chunk_tokens = std::max(workspace / contexts.with_context() / page * page, page);
     }
     const int64_t num_chunks = chunk_tokens > 0 ? ceil_div(contexts.longest(), chunk_tokens) : 0;
-    if (chunk_begin > INT32_MAX) return too_many(error, chunk_begin, "chunks");
+    if (totals.chunks > INT32_MAX) return too_many(error, totals.chunks, "chunks");
     sets.push_back({static_cast<int32_t>(s),
                     static_cast<int32_t>(std::min<int64_t>(chunk_tokens, INT32_MAX)),
-                    static_cast<int32_t>(num_chunks), static_cast<int32_t>(chunk_begin)});
-    chunk_begin += num_chunks;
+                    static_cast<int32_t>(num_chunks), static_cast<int32_t>(totals.chunks)});
+    totals.chunks += num_chunks;
+    totals.starts += num_chunks * (segment.req_end - segment.req_begin + 1);
+    totals.tokens += contexts.total();
   }
   // The counts alone: the lists are written where they go, or not at all.
-  const ChunkTotals totals = chunk_totals(*plan);
   if (totals.starts > INT32_MAX) return too_many(error, totals.starts, "starts of requests");
   if (plan->asked(ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST) && totals.tokens > INT32_MAX) {
     return too_many(error, totals.tokens, "tokens in the map of tokens to requests");

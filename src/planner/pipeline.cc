@@ -20,7 +20,7 @@ Status check_slots_of(const Planner::State& state, const Step& step, const Group
   const BlockTableInput in{&group, &*state.config.kv_cache, scan.lengths.query_lens,
                            scan.lanes.cut ? scan.lanes.seq_lens : scan.lengths.seq_lens,
                            step.num_reqs};
-  return check_slots(in, scan.lanes.cut, scan.lanes.context_lens, error);
+  return check_slots(in, scan.lanes.rows, scan.lanes.cut, scan.lanes.context_lens, error);
 }
 
 // Width and ids of the block table, where the cache is known. A draft step is cut to its table

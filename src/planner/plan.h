@@ -12,6 +12,13 @@
 
 namespace attnplan {
 
+// How long the lists of all context chunks are.
+struct ChunkTotals {
+  int64_t chunks = 0;
+  int64_t starts = 0;  // of requests in chunks, and one more a chunk
+  int64_t tokens = 0;
+};
+
 struct Plan {
   const Planner::State* state = nullptr;
   const Step* step = nullptr;
@@ -23,12 +30,13 @@ struct Plan {
   Resolution resolution;
   Graph graph;
   int32_t page_table_width = 0;  // pages
-  uint8_t inexact = 0;           // all bits of lanes->inexact together
-  int32_t padded_requests = 0;   // extent of request-indexed sections, graph pads included
-  int32_t padded_rows = 0;       // of row-indexed ones
-  int32_t pad_width = 0;         // rows of each graph pad: 0, or `width` for pads of full width
-  int32_t first_graph_pad = 0;   // plan position behind the last segment
-  int32_t graph_end = 0;         // behind the requests of a uniform full graph; else 0
+  ChunkTotals chunk_totals;
+  uint8_t inexact = 0;          // all bits of lanes->inexact together
+  int32_t padded_requests = 0;  // extent of request-indexed sections, graph pads included
+  int32_t padded_rows = 0;      // of row-indexed ones
+  int32_t pad_width = 0;        // rows of each graph pad: 0, or `width` for pads of full width
+  int32_t first_graph_pad = 0;  // plan position behind the last segment
+  int32_t graph_end = 0;        // behind the requests of a uniform full graph; else 0
   // Requests whose rows the device splits, and the plan positions from the first to behind the last
   // of them: in between even exact requests' rows may move.
   int32_t num_query_inexact = 0;

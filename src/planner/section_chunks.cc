@@ -67,7 +67,7 @@ void describe_chunks(const Plan* plan, const Planner::State& state, SectionList*
   const auto ints = [&](int32_t id, uint8_t extent, int64_t count, int64_t capacity) {
     list->add_ints(id, extent, validity, count, count, capacity);
   };
-  const ChunkTotals totals = plan ? chunk_totals(*plan) : ChunkTotals{};
+  const ChunkTotals totals = plan ? plan->chunk_totals : ChunkTotals{};
   list->add_records<attnplan_chunk_set>(
       ATTNPLAN_SECTION_CHUNKS, ATTNPLAN_TYPE_CHUNK_SET,
       plan ? static_cast<int64_t>(plan->parts->chunk_sets.size()) : 0, c.segments);
