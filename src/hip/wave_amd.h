@@ -1,0 +1,115 @@
+// wave.h for AMD: compiler builtins only, no device header, no device library.
+#pragma once
+
+namespace attnplan::hip {
+
+using NativeWords4 = uint32_t __attribute__((ext_vector_type(4)));
+using NativeWords2 = uint32_t __attribute__((ext_vector_type(2)));
+template <class T>
+using GlobalPointer = __attribute__((address_space(1))) T*;
+
+ATTNPLAN_DEVICE int thread_index() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+ATTNPLAN_DEVICE int block_threads() { return static_cast<int>(__builtin_amdgcn_workgroup_size_x()); }
+ATTNPLAN_DEVICE int block_index() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
+ATTNPLAN_DEVICE int grid_blocks() {
+  return static_cast<int>(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
+}
+
+ATTNPLAN_DEVICE void block_barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+template <class Arch>
+ATTNPLAN_DEVICE uint32_t shuffle(uint32_t value, int lane) {
+  return static_cast<uint32_t>(
+      __builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(value)));
+}
+template <class Arch>
+ATTNPLAN_DEVICE uint32_t shuffle_xor(uint32_t value, int mask) {
+  const int lane = static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)));
+  return shuffle<Arch>(value, lane ^ mask);
+}
+template <class Arch>
+ATTNPLAN_DEVICE uint64_t ballot(bool condition) {
+  return __builtin_amdgcn_ballot_w64(condition);
+}
+template <class Arch>
+ATTNPLAN_DEVICE bool wave_any(bool condition) {
+  return ballot<Arch>(condition) != 0;
+}
+template <class Arch>
+ATTNPLAN_DEVICE int uniform(int value) {
+  return __builtin_amdgcn_readfirstlane(value);
+}
+
+ATTNPLAN_DEVICE float exp2_approx(float x) { return __builtin_amdgcn_exp2f(x); }
+ATTNPLAN_DEVICE float log2_approx(float x) { return __builtin_amdgcn_logf(x); }
+ATTNPLAN_DEVICE float reciprocal_approx(float x) { return __builtin_amdgcn_rcpf(x); }
+ATTNPLAN_DEVICE float maximum(float a, float b) { return __builtin_fmaxf(a, b); }
+
+ATTNPLAN_DEVICE uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  // v_perm_b32 wants one byte a selector: spread the (constant) nibbles.
+  const uint32_t spread = (selector & 0xfu) | (selector & 0xf0u) << 4 | (selector & 0xf00u) << 8 |
+                          (selector & 0xf000u) << 12;
+  return __builtin_amdgcn_perm(b, a, spread);
+}
+
+template <int N>
+ATTNPLAN_DEVICE Words<N> load_words(const void* address) {
+  if constexpr (N == 4) {
+    const NativeWords4 v = *(GlobalPointer<const NativeWords4>)address;
+    return {v.x, v.y, v.z, v.w};
+  } else if constexpr (N == 2) {
+    const NativeWords2 v = *(GlobalPointer<const NativeWords2>)address;
+    return {v.x, v.y};
+  } else {
+    return {*(GlobalPointer<const uint32_t>)address};
+  }
+}
+template <int N>
+ATTNPLAN_DEVICE Words<N> load_words_stream(const void* address) {
+  if constexpr (N == 4) {
+    const NativeWords4 v =
+        __builtin_nontemporal_load((GlobalPointer<const NativeWords4>)address);
+    return {v.x, v.y, v.z, v.w};
+  } else if constexpr (N == 2) {
+    const NativeWords2 v =
+        __builtin_nontemporal_load((GlobalPointer<const NativeWords2>)address);
+    return {v.x, v.y};
+  } else {
+    return {__builtin_nontemporal_load((GlobalPointer<const uint32_t>)address)};
+  }
+}
+template <int N>
+ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
+  if constexpr (N == 4) {
+    *(GlobalPointer<NativeWords4>)address =
+        NativeWords4{words.w[0], words.w[1], words.w[2], words.w[3]};
+  } else if constexpr (N == 2) {
+    *(GlobalPointer<NativeWords2>)address = NativeWords2{words.w[0], words.w[1]};
+  } else {
+    *(GlobalPointer<uint32_t>)address = words.w[0];
+  }
+}
+
+ATTNPLAN_DEVICE void schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
+ATTNPLAN_DEVICE void prefetch_fence() { asm volatile("" ::: "memory"); }
+template <int N>
+ATTNPLAN_DEVICE void keep_in_registers(Words<N>& words) {
+  ATTNPLAN_UNROLL for (int i = 0; i < N; ++i) asm volatile("" : "+v"(words.w[i]));
+}
+
+template <class T, int N>
+class SharedArray {
+ public:
+  ATTNPLAN_DEVICE T load(int index) const { return values_[index]; }
+  ATTNPLAN_DEVICE void store(int index, T value) { values_[index] = value; }
+
+ private:
+  T values_[N];
+};
+#define ATTNPLAN_SHARED(Type, name) static __attribute__((shared)) Type name
+
+}  // namespace attnplan::hip
