@@ -51,3 +51,12 @@ using DeviceArch = Gfx942;  // and the host pass, which only parses device code
 #endif
 
 }  // namespace attnplan::hip
+
+// Builtins that exist only where the device pass compiles for them.
+#if defined(__gfx950__)
+#define ATTNPLAN_HIP_HAS_MFMA_K32 1
+#define ATTNPLAN_HIP_HAS_BF16_CONVERSION 1
+#endif
+#if defined(__gfx942__) || defined(__gfx950__)
+#define ATTNPLAN_HIP_HAS_FP8_CONVERSION 1
+#endif

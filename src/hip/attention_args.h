@@ -103,6 +103,7 @@ struct MergeArgs {
   int32_t query_tile;
   int32_t v_head_size;
   int32_t out_is_bf16;
+  float v_scale;
 };
 
 }  // namespace attnplan::hip

@@ -42,7 +42,7 @@ ATTNPLAN_DEVICE void Mfma16x16x16<E>::mma(const uint32_t* a, const uint32_t* b, 
 
 template <class E>
 ATTNPLAN_DEVICE void Mfma16x16x32<E>::mma(const uint32_t* a, const uint32_t* b, float* d) {
-#if defined(__gfx950__)
+#if ATTNPLAN_HIP_HAS_MFMA_K32
   const MfmaFloat4 c = {d[0], d[1], d[2], d[3]};
   if constexpr (E::kBf16) {
     using V = MfmaHalf8<__bf16>;

@@ -94,6 +94,16 @@ ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
   }
 }
 
+// Of an address that is the same in the whole wave, and memory that no kernel in flight writes: a
+// scalar load, which does not wait for vector loads in flight.
+ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) {
+  const auto bits = reinterpret_cast<uint64_t>(address);
+  const uint64_t low = static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits)));
+  const uint64_t high =
+      static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits >> 32)));
+  return *(__attribute__((address_space(4))) const int32_t*)(low | high << 32);
+}
+
 ATTNPLAN_DEVICE void schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
 ATTNPLAN_DEVICE void prefetch_fence() { asm volatile("" ::: "memory"); }
 template <int N>

@@ -78,6 +78,9 @@ ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
   *static_cast<Words<N>*>(address) = words;
 }
 
+// Of an address that is the same in the whole wave, and memory that no kernel in flight writes.
+ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) { return __ldg(address); }
+
 // Keeps the compiler from moving loads and arithmetic across, where that costs (AMD).
 ATTNPLAN_DEVICE void schedule_fence() {}
 // What follows may not be known to read memory before this point.

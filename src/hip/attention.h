@@ -1,0 +1,277 @@
+// Attention of one wave: up to kQueryTiles tiles of 16 packed rows (rows x query heads of one KV
+// head) over a range of keys. KV goes from memory to registers in operand layout, once; P stays in
+// the registers of its lane; waves do not meet in the loop.
+#pragma once
+
+#include "hip/key_block.h"
+#include "hip/softmax.h"
+
+namespace attnplan::hip {
+
+// What the rows of a wave have in common. Positions and keys count from the request's first token.
+struct WaveTask {
+  int32_t request;
+  int32_t kv_head;
+  int64_t first_row;      // of the request, in the tensors
+  int32_t row_begin;      // rows of the item, from the request's first
+  int32_t row_end;
+  int32_t first_packed;   // packed row of the item that is the wave's row 0
+  int32_t context_len;
+  int32_t seq_len;
+  int32_t kv_begin;       // keys of the item
+  int32_t kv_end;
+  int32_t first_step;     // the wave takes steps first_step, first_step + step_stride, ...
+  int32_t step_stride;
+  const int32_t* blocks;  // of 128 keys, in the order to attend them; NULL: all of [begin, end)
+  int32_t num_blocks;
+};
+
+template <class T>
+struct Attention {
+  using Arch = typename T::Arch;
+  using Mma = typename T::Mma;
+  static constexpr int kQueries = Mma::kQueries;
+  static constexpr int kSelectedKeys = 128;  // keys of a selected block
+
+  Words<4> q[T::kQueryTiles][T::kChunks][kQueries];
+  float out[T::kQueryTiles][T::kVTiles][4];
+  Softmax<T> softmax[T::kQueryTiles];
+  int32_t visible_begin[T::kQueryTiles][kQueries];
+  int32_t visible_end[T::kQueryTiles][kQueries];
+
+  ATTNPLAN_DEVICE static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+  ATTNPLAN_DEVICE static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+  // The tensor row and query head of a packed row of the item; false where there is none.
+  ATTNPLAN_DEVICE static bool locate(const AttentionArgs& args, const WaveTask& task,
+                                     int32_t packed, int32_t* row, int32_t* head) {
+    *row = task.row_begin + packed / args.group;
+    *head = task.kv_head * args.group + packed % args.group;
+    return *row < task.row_end;
+  }
+
+  ATTNPLAN_DEVICE void start(const AttentionArgs& args, const WaveTask& task, int lane) {
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      softmax[i].start();
+      ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
+        ATTNPLAN_UNROLL for (int e = 0; e < 4; ++e) out[i][m][e] = 0;
+      }
+      ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) start_row(args, task, i, s, lane);
+    }
+  }
+
+  ATTNPLAN_DEVICE void start_row(const AttentionArgs& args, const WaveTask& task, int i, int s,
+                                 int lane) {
+    int32_t row, head;
+    const bool exists =
+        locate(args, task, task.first_packed + 16 * i + Mma::query(lane, s), &row, &head);
+    const int32_t position = task.context_len + row;
+    const int32_t limit = smaller(task.kv_end, task.seq_len);
+    visible_begin[i][s] = task.kv_begin;
+    visible_end[i][s] = limit;
+    if (exists && position >= task.seq_len) visible_end[i][s] = 0;  // behind a clamp: no key
+    if (exists && args.causal != 0) visible_end[i][s] = smaller(visible_end[i][s], position + 1);
+    if (exists && args.sliding_window > 0) {
+      visible_begin[i][s] = larger(task.kv_begin, position - args.sliding_window + 1);
+    }
+    const uint16_t* from = args.q + (task.first_row + row) * args.q_row_stride +
+                           head * args.q_head_stride;
+    ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
+      Words<4>& words = q[i][c][s];
+      words = Words<4>{{0, 0, 0, 0}};
+      if (exists) words = load_words<4>(from + T::k_element(Mma::group(lane), c));
+      if constexpr (T::kFp8) {
+        if (args.q_is_bf16 != 0) {
+          ATTNPLAN_UNROLL for (int w = 0; w < 4; ++w) words.w[w] = bf16_pair_to_fp16(words.w[w]);
+        }
+      }
+      keep_in_registers(words);
+    }
+  }
+
+  // First key of step `step`.
+  ATTNPLAN_DEVICE static int32_t step_begin(const WaveTask& task, int32_t step) {
+    if (task.blocks == nullptr) return step * T::kStepKeys;
+    constexpr int kSteps = kSelectedKeys / T::kStepKeys;
+    return load_uniform(task.blocks + step / kSteps) * kSelectedKeys + step % kSteps * T::kStepKeys;
+  }
+
+  ATTNPLAN_DEVICE void run(const AttentionArgs& args, const WaveTask& task, int lane) {
+    // Keys that some row of the wave sees, and those that all of them see.
+    const int32_t rows = 16 * T::kQueryTiles;
+    const int32_t first = task.context_len + task.row_begin + task.first_packed / args.group;
+    const int32_t last = smaller(
+        task.context_len + task.row_end - 1,
+        task.context_len + task.row_begin + (task.first_packed + rows - 1) / args.group);
+    const int32_t limit = smaller(task.kv_end, task.seq_len);
+    int32_t end = limit, all_end = last >= task.seq_len ? 0 : limit;
+    int32_t begin = task.kv_begin, all_begin = task.kv_begin;
+    if (args.causal != 0) {
+      end = smaller(end, last + 1);
+      all_end = smaller(all_end, first + 1);
+    }
+    if (args.sliding_window > 0) {
+      begin = larger(begin, first - args.sliding_window + 1);
+      all_begin = larger(all_begin, last - args.sliding_window + 1);
+    }
+    int32_t step = begin / T::kStepKeys + task.first_step;
+    int32_t last_step = (end + T::kStepKeys - 1) / T::kStepKeys;
+    if (task.blocks != nullptr) {
+      step = task.first_step;
+      last_step = task.num_blocks * (kSelectedKeys / T::kStepKeys);
+    }
+    if (end <= begin || step >= last_step) return;
+
+    const PageCursor cursor(args, task.request, task.seq_len);
+    const uint8_t* k_base = args.k.data + task.kv_head * args.k.head_stride;
+    const uint8_t* v_base = args.v.data + task.kv_head * args.v.head_stride;
+    KeyRegisters<T> k;
+    ValueRegisters<T> v;
+    StepPages<T> pages, next_pages;
+    int32_t key = step_begin(task, step);
+    pages.load(cursor, key);
+    k.load(args, k_base, cursor, pages, key, lane);
+    schedule_fence();
+    v.load(args, v_base, cursor, pages, key, lane);
+    prefetch_fence();
+    for (;;) {
+      // The next step, or this one again, so that loads need no condition.
+      const bool more = step + task.step_stride < last_step;
+      step = more ? step + task.step_stride : step;
+      const int32_t next = step_begin(task, step);
+      next_pages.load(cursor, next);
+
+      float scores[T::kQueryTiles][T::kBlocks][Mma::kTiles][4];
+      score(k, scores);
+      schedule_fence();
+      if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
+        if (args.k_scales.data != nullptr) {
+          scale_keys<true>(args, args.k_scales, task, cursor, pages, key, lane, scores);
+        }
+      }
+      k.load(args, k_base, cursor, next_pages, next, lane);
+      prefetch_fence();
+      schedule_fence();
+      finish_scores(args, scores);
+      const bool masked = key < all_begin || key + T::kStepKeys > all_end;
+      if (masked) {
+        mask(key, lane, scores);
+        v.clear_from(limit - key, lane);
+      }
+      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
+      if constexpr (T::kFp8) {
+        if (args.v_scales.data != nullptr) {
+          scale_keys<false>(args, args.v_scales, task, cursor, pages, key, lane, scores);
+        }
+      }
+      accumulate(v, scores);
+      if (!more) break;
+      schedule_fence();
+      v.load(args, v_base, cursor, next_pages, next, lane);
+      prefetch_fence();
+      pages = next_pages;
+      key = next;
+    }
+  }
+
+  ATTNPLAN_DEVICE void score(const KeyRegisters<T>& k,
+                             float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+        ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+          ATTNPLAN_UNROLL for (int e = 0; e < 4; ++e) scores[i][u][t][e] = 0;
+        }
+        k.for_each_chunk(u, t, [&](int chunk, const Words<4>& words) {
+          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+            Mma::score(words, q[i][chunk], scores[i][u][t]);
+          }
+        });
+      }
+    }
+  }
+
+  // Raw products to scores in powers of two.
+  ATTNPLAN_DEVICE static void finish_scores(
+      const AttentionArgs& args, float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] *= args.scale_log2; });
+    }
+    if (args.soft_cap_log2 > 0) {  // cap * tanh(score / cap); scale_log2 has the division
+      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+        Softmax<T>::for_each([&](int u, int t, int e) {
+          constexpr float kTwoLog2E = 2.8853900817779268f;
+          const float power = exp2_approx(scores[i][u][t][e] * kTwoLog2E);
+          scores[i][u][t][e] =
+              args.soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
+        });
+      }
+    }
+  }
+
+  ATTNPLAN_DEVICE void mask(int32_t key, int lane,
+                            float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) const {
+    const int own = key + Mma::kKeys * Mma::group(lane);
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      Softmax<T>::for_each([&](int u, int t, int e) {
+        const int s = Mma::query_slot(e);
+        const int position = own + u * T::kBlockKeys + Mma::key_slot(t, e);
+        if (position < visible_begin[i][s] || position >= visible_end[i][s]) {
+          scores[i][u][t][e] = kMinusInfinity;
+        }
+      });
+    }
+  }
+
+  // Multiplies by the scale of each key. Keys that nobody sees get no load beyond their page.
+  template <bool kOfK>
+  ATTNPLAN_DEVICE static void scale_keys(
+      const AttentionArgs& args, const ScaleTensor& scales, const WaveTask& task,
+      const PageCursor& cursor, const StepPages<T>& pages, int32_t key, int lane,
+      float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      const int own = u * T::kBlockKeys + Mma::kKeys * Mma::group(lane);
+      int32_t id = pages.id[0];
+      ATTNPLAN_UNROLL for (int i = 1; i < T::kPages; ++i) id = own >= 16 * i ? pages.id[i] : id;
+      const float* from = scales.data +
+                          page_offset(scales.block_stride, scales.page_stride,
+                                      args.pages_per_stride, id) +
+                          task.kv_head * scales.head_stride +
+                          cursor.token(key + own) * scales.token_stride;
+      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+        ATTNPLAN_UNROLL for (int c = 0; c < Mma::kColumns; ++c) {
+          const int slot = Mma::key_slot(t, c);
+          float scale = float_of(load_words<1>(from + slot * scales.token_stride).w[0]);
+          // Nothing behind the last token was ever written: P = 0 must not meet a NaN.
+          if (!kOfK && key + own + slot >= smaller(task.kv_end, task.seq_len)) scale = 0;
+          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+            ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
+              scores[i][u][t][c + s * Mma::kColumns] *= scale;
+            }
+          }
+        }
+      }
+    }
+  }
+
+  ATTNPLAN_DEVICE void accumulate(
+      const ValueRegisters<T>& v,
+      const float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      typename Mma::Pack p[T::kQueryTiles];
+      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+        ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+          p[i].w[2 * t] = pack<typename T::Element>(scores[i][u][t][0], scores[i][u][t][1]);
+          p[i].w[2 * t + 1] = pack<typename T::Element>(scores[i][u][t][2], scores[i][u][t][3]);
+        }
+      }
+      ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
+        const typename Mma::VColumn column = v.column(u, m);
+        ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+          Mma::output(p[i], column, out[i][m]);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace attnplan::hip
