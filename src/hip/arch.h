@@ -12,7 +12,7 @@ enum class Matrix { kMfma, kMmaSync };
 struct Gfx90a {
   static constexpr int kWave = 64;
   static constexpr Matrix kMatrix = Matrix::kMfma;
-  static constexpr int kMatrixK = 16;               // 16-bit elements a matrix instruction sums over
+  static constexpr int kMatrixK = 16;  // 16-bit elements a matrix instruction sums over
   static constexpr bool kFlushesSubnormals = true;  // of 16-bit matrix operands
   static constexpr bool kConvertsFnuz = false;      // has fp8 conversions, of the FNUZ formats
   static constexpr bool kConvertsOcp = false;       // has fp8 conversions, of the OCP formats

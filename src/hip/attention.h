@@ -12,15 +12,15 @@ namespace attnplan::hip {
 struct WaveTask {
   int32_t request;
   int32_t kv_head;
-  int64_t first_row;      // of the request, in the tensors
-  int32_t row_begin;      // rows of the item, from the request's first
+  int64_t first_row;  // of the request, in the tensors
+  int32_t row_begin;  // rows of the item, from the request's first
   int32_t row_end;
-  int32_t first_packed;   // packed row of the item that is the wave's row 0
+  int32_t first_packed;  // packed row of the item that is the wave's row 0
   int32_t context_len;
   int32_t seq_len;
-  int32_t kv_begin;       // keys of the item
+  int32_t kv_begin;  // keys of the item
   int32_t kv_end;
-  int32_t first_step;     // the wave takes steps first_step, first_step + step_stride, ...
+  int32_t first_step;  // the wave takes steps first_step, first_step + step_stride, ...
   int32_t step_stride;
   const int32_t* blocks;  // of 128 keys, in the order to attend them; NULL: all of [begin, end)
   int32_t num_blocks;
@@ -74,8 +74,8 @@ struct Attention {
     if (exists && args.sliding_window > 0) {
       visible_begin[i][s] = larger(task.kv_begin, position - args.sliding_window + 1);
     }
-    const uint16_t* from = args.q + (task.first_row + row) * args.q_row_stride +
-                           head * args.q_head_stride;
+    const uint16_t* from =
+        args.q + (task.first_row + row) * args.q_row_stride + head * args.q_head_stride;
     ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
       Words<4>& words = q[i][c][s];
       words = Words<4>{{0, 0, 0, 0}};
@@ -100,9 +100,9 @@ struct Attention {
     // Keys that some row of the wave sees, and those that all of them see.
     const int32_t rows = 16 * T::kQueryTiles;
     const int32_t first = task.context_len + task.row_begin + task.first_packed / args.group;
-    const int32_t last = smaller(
-        task.context_len + task.row_end - 1,
-        task.context_len + task.row_begin + (task.first_packed + rows - 1) / args.group);
+    const int32_t last =
+        smaller(task.context_len + task.row_end - 1,
+                task.context_len + task.row_begin + (task.first_packed + rows - 1) / args.group);
     const int32_t limit = smaller(task.kv_end, task.seq_len);
     int32_t end = limit, all_end = last >= task.seq_len ? 0 : limit;
     int32_t begin = task.kv_begin, all_begin = task.kv_begin;
@@ -201,8 +201,7 @@ struct Attention {
         Softmax<T>::for_each([&](int u, int t, int e) {
           constexpr float kTwoLog2E = 2.8853900817779268f;
           const float power = exp2_approx(scores[i][u][t][e] * kTwoLog2E);
-          scores[i][u][t][e] =
-              args.soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
+          scores[i][u][t][e] = args.soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
         });
       }
     }
@@ -232,11 +231,10 @@ struct Attention {
       const int own = u * T::kBlockKeys + Mma::kKeys * Mma::group(lane);
       int32_t id = pages.id[0];
       ATTNPLAN_UNROLL for (int i = 1; i < T::kPages; ++i) id = own >= 16 * i ? pages.id[i] : id;
-      const float* from = scales.data +
-                          page_offset(scales.block_stride, scales.page_stride,
-                                      args.pages_per_stride, id) +
-                          task.kv_head * scales.head_stride +
-                          cursor.token(key + own) * scales.token_stride;
+      const float* from =
+          scales.data +
+          page_offset(scales.block_stride, scales.page_stride, args.pages_per_stride, id) +
+          task.kv_head * scales.head_stride + cursor.token(key + own) * scales.token_stride;
       ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
         ATTNPLAN_UNROLL for (int c = 0; c < Mma::kColumns; ++c) {
           const int slot = Mma::key_slot(t, c);

@@ -40,16 +40,16 @@ struct AttentionArgs {
   const int32_t* query_start_loc;   // whole section
   const int32_t* seq_lens;
   const int32_t* context_lens;
-  const int32_t* page_indptr;       // NULL: page_indices is a table of page_table_width columns
+  const int32_t* page_indptr;  // NULL: page_indices is a table of page_table_width columns
   const int32_t* page_indices;
   const attnplan_work_item* items;
   const int32_t* worker_indptr;
   int32_t page_table_width;
 
   // Tensors. Strides in elements; the last dimension is contiguous, rows are 16-byte aligned.
-  const uint16_t* q;      // [rows, num_q_heads, head_size]
-  uint16_t* out;          // [rows, num_q_heads, v_head_size], the dtype of q
-  float* lse;             // [rows, num_q_heads] natural logarithm; NULL: not wanted
+  const uint16_t* q;  // [rows, num_q_heads, head_size]
+  uint16_t* out;      // [rows, num_q_heads, v_head_size], the dtype of q
+  float* lse;         // [rows, num_q_heads] natural logarithm; NULL: not wanted
   int64_t q_row_stride;
   int64_t q_head_stride;
   int64_t out_row_stride;
@@ -59,21 +59,21 @@ struct AttentionArgs {
   CacheTensor v;
   ScaleTensor k_scales;
   ScaleTensor v_scales;
-  float* partial_out;     // [slots, query_tile, v_head_size] outputs, each normalised by itself
-  float* partial_lse;     // [slots, query_tile] base 2
+  float* partial_out;  // [slots, query_tile, v_head_size] outputs, each normalised by itself
+  float* partial_lse;  // [slots, query_tile] base 2
 
   int32_t num_kv_heads;
-  int32_t group;            // query heads per KV head
-  int32_t query_tile;       // packed rows of a slot
-  int32_t page_shift;       // log2 of the page size
-  int32_t pages_per_stride; // page ids between two blocks; 1: pages lie at id * block_stride
-  int32_t q_is_bf16;        // else fp16
+  int32_t group;             // query heads per KV head
+  int32_t query_tile;        // packed rows of a slot
+  int32_t page_shift;        // log2 of the page size
+  int32_t pages_per_stride;  // page ids between two blocks; 1: pages lie at id * block_stride
+  int32_t q_is_bf16;         // else fp16
   int32_t causal;
-  int32_t sliding_window;   // tokens a row may see, itself included; 0: all
-  float scale_log2;         // softmax scale * K's tensor scale * log2(e); with a soft cap without
-                            // log2(e) and divided by the cap
-  float soft_cap_log2;      // soft cap * log2(e); 0: none
-  float v_scale;            // V's tensor scale
+  int32_t sliding_window;  // tokens a row may see, itself included; 0: all
+  float scale_log2;        // softmax scale * K's tensor scale * log2(e); with a soft cap without
+                           // log2(e) and divided by the cap
+  float soft_cap_log2;     // soft cap * log2(e); 0: none
+  float v_scale;           // V's tensor scale
 
   // Debugging: page ids outside [0, num_pages) are counted here and read as page 0. NULL: trusted.
   int32_t* bad_pages;

@@ -10,8 +10,7 @@ using NativeFloat2 = float __attribute__((ext_vector_type(2)));
 ATTNPLAN_DEVICE uint32_t pack_bf16(float low, float high) {
 #if ATTNPLAN_HIP_HAS_BF16_CONVERSION
   using Bf16Pair = __bf16 __attribute__((ext_vector_type(2)));
-  return __builtin_bit_cast(uint32_t,
-                            __builtin_convertvector(NativeFloat2{low, high}, Bf16Pair));
+  return __builtin_bit_cast(uint32_t, __builtin_convertvector(NativeFloat2{low, high}, Bf16Pair));
 #else
   const uint32_t l = __builtin_bit_cast(uint32_t, low), h = __builtin_bit_cast(uint32_t, high);
   const uint32_t rounded_low = l + 0x7fffu + ((l >> 16) & 1u);
@@ -36,9 +35,8 @@ ATTNPLAN_DEVICE uint32_t multiply_fp16(uint32_t a, uint32_t b) {
 #if ATTNPLAN_HIP_HAS_FP8_CONVERSION
 // In the fp8 flavour of the architecture.
 ATTNPLAN_DEVICE uint32_t convert_native_fp8_pair(uint32_t bytes, int half) {
-  const NativeFloat2 v = half == 0
-                             ? __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(bytes), false)
-                             : __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(bytes), true);
+  const NativeFloat2 v = half == 0 ? __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(bytes), false)
+                                   : __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(bytes), true);
   return __builtin_bit_cast(uint32_t, __builtin_amdgcn_cvt_pkrtz(v.x, v.y));  // exact
 }
 #else

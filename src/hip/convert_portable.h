@@ -26,8 +26,8 @@ inline uint32_t round_to_fp16(float value) {
 inline float fp16_value(uint32_t bits) {
   const int exponent = static_cast<int>((bits >> 10) & 0x1fu);
   const auto fraction = static_cast<float>(bits & 0x3ffu);
-  float magnitude = exponent == 0 ? std::ldexp(fraction, -24)
-                                  : std::ldexp(1024.0f + fraction, exponent - 25);
+  float magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024.0f + fraction, exponent - 25);
   if (exponent == 0x1f) {
     magnitude = fraction == 0 ? std::numeric_limits<float>::infinity()
                               : std::numeric_limits<float>::quiet_NaN();

@@ -36,7 +36,8 @@ struct AttentionTraits {
   static constexpr int kChunks = kHeadK / 32;  // of a score product
   static constexpr int kVTiles = kHeadV / Mma::kRows;
   // Plain pages: a lane loads kVRun consecutive elements of each of its keys, kVRuns times.
-  static constexpr int kVRun = kHeadV / Mma::kRows < 16 / kBytes ? kHeadV / Mma::kRows : 16 / kBytes;
+  static constexpr int kVRun =
+      kHeadV / Mma::kRows < 16 / kBytes ? kHeadV / Mma::kRows : 16 / kBytes;
   static constexpr int kVRuns = kVTiles / kVRun;
   // Shuffled pages: a lane loads all of its keys of one element, for each tile.
   static constexpr int kVLoads = kShuffle ? kVTiles : Mma::kKeys * kVRuns;
@@ -143,8 +144,8 @@ struct ValueRegisters {
         address += token * args.v.token_stride + row * (T::kVRun * T::kBytes);
         ATTNPLAN_UNROLL for (int i = 0; i < Mma::kKeys; ++i) {
           ATTNPLAN_UNROLL for (int h = 0; h < T::kVRuns; ++h) {
-            words[u][i * T::kVRuns + h] = load_words_stream<T::kVWords>(
-                address + h * (Mma::kRows * T::kVRun * T::kBytes));
+            words[u][i * T::kVRuns + h] =
+                load_words_stream<T::kVWords>(address + h * (Mma::kRows * T::kVRun * T::kBytes));
           }
           address += args.v.token_stride;
         }

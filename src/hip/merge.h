@@ -45,11 +45,11 @@ ATTNPLAN_DEVICE void merge(const MergeArgs& args) {
     uint16_t* out = args.out + tensor_row * args.out_row_stride + head * args.out_head_stride;
     for (int32_t e = thread_index(); e < args.v_head_size; e += block_threads()) {
       float lse;
-      const float value = merge_element<Arch>(args, args.indptr[index], args.indptr[index + 1],
-                                              packed, e, &lse) *
-                          args.v_scale;
-      out[e] = static_cast<uint16_t>(args.out_is_bf16 != 0 ? pack_bf16(value, 0)
-                                                           : pack_fp16(value, 0));
+      const float value =
+          merge_element<Arch>(args, args.indptr[index], args.indptr[index + 1], packed, e, &lse) *
+          args.v_scale;
+      out[e] =
+          static_cast<uint16_t>(args.out_is_bf16 != 0 ? pack_bf16(value, 0) : pack_fp16(value, 0));
       if (e == 0 && args.lse != nullptr) {
         args.lse[tensor_row * args.lse_row_stride + head] = lse * kLn2;
       }

@@ -58,9 +58,7 @@ struct MmaSync16x8x16 {
   static constexpr Coordinate a(int l, int e) {
     return {l / 4 + 8 * ((e / 2) % 2), 2 * (l % 4) + e % 2 + 8 * (e / 4)};
   }
-  static constexpr Coordinate b(int l, int e) {
-    return {2 * (l % 4) + e % 2 + 8 * (e / 2), l / 4};
-  }
+  static constexpr Coordinate b(int l, int e) { return {2 * (l % 4) + e % 2 + 8 * (e / 2), l / 4}; }
   static constexpr Coordinate d(int l, int e) { return {l / 4 + 8 * (e / 2), 2 * (l % 4) + e % 2}; }
   ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d);
 };
@@ -96,8 +94,8 @@ struct AttentionMma {
   static constexpr int kTiles = kBlockKeys / kRows;
   static constexpr int kVWords = kKeys / 2;
 
-  using Pack = Words<4>;          // P of one key block
-  using VColumn = Words<kVWords>; // the lane's keys of one column
+  using Pack = Words<4>;           // P of one key block
+  using VColumn = Words<kVWords>;  // the lane's keys of one column
 
   static constexpr int group(int lane) { return kMfma ? lane / 16 : lane % 4; }
   static constexpr int row(int lane) { return kMfma ? lane % 16 : lane / 4; }

@@ -10,8 +10,8 @@ namespace attnplan::hip {
 ATTNPLAN_DEVICE int64_t page_offset(int64_t block_stride, int64_t page_stride,
                                     int32_t pages_per_stride, int32_t id) {
   if (pages_per_stride == 1) return id * block_stride;
-  const auto block = static_cast<int32_t>(static_cast<uint32_t>(id) /
-                                          static_cast<uint32_t>(pages_per_stride));
+  const auto block =
+      static_cast<int32_t>(static_cast<uint32_t>(id) / static_cast<uint32_t>(pages_per_stride));
   return block * block_stride + (id - block * pages_per_stride) * page_stride;
 }
 
@@ -30,8 +30,8 @@ class PageCursor {
   ATTNPLAN_DEVICE int32_t id(int32_t position) const {
     const int32_t index = position >> args_.page_shift;
     int32_t page = load_uniform(pages_ + (index < last_ ? index : last_));
-    if (args_.bad_pages != nullptr && static_cast<uint32_t>(page) >=
-                                          static_cast<uint32_t>(args_.num_pages)) {
+    if (args_.bad_pages != nullptr &&
+        static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
       *args_.bad_pages = 1;
       page = 0;
     }

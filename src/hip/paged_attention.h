@@ -103,8 +103,10 @@ class PagedAttention {
       largest[i][s] = attention.softmax[i].maximum[s];
       whole[i][s] = busy ? attention.softmax[i].total(s) : 0;
     });
-    if (parts > 1) exchange(attention, largest, whole, tile, part, parts);
-    else if (busy) normalise(attention, whole);
+    if (parts > 1)
+      exchange(attention, largest, whole, tile, part, parts);
+    else if (busy)
+      normalise(attention, whole);
     if (!busy || part != parts - 1) return;
     for_each_row([&](int i, int s) {
       RowWriter<T>::write(args_, task, slot, i, s, Softmax<T>::lse(largest[i][s], whole[i][s]),
@@ -139,9 +141,8 @@ class PagedAttention {
   using RowValues = float[T::kQueryTiles][Mma::kQueries];
 
   ATTNPLAN_DEVICE static void scale_outputs(Attention<T>& attention, const RowValues& factor) {
-    for_each_output([&](int i, int m, int e) {
-      attention.out[i][m][e] *= factor[i][Mma::query_slot(e)];
-    });
+    for_each_output(
+        [&](int i, int m, int e) { attention.out[i][m][e] *= factor[i][Mma::query_slot(e)]; });
   }
   ATTNPLAN_DEVICE static void normalise(Attention<T>& attention, const RowValues& whole) {
     RowValues factor;

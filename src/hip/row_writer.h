@@ -14,8 +14,7 @@ struct RowWriter {
 
   ATTNPLAN_DEVICE static int element(int lane, int run) {
     if constexpr (T::kShuffle) return T::v_element(run, Mma::column(lane, 0));
-    return T::v_element(run / Mma::kColumns * T::kVRun,
-                        Mma::column(lane, run % Mma::kColumns));
+    return T::v_element(run / Mma::kColumns * T::kVRun, Mma::column(lane, run % Mma::kColumns));
   }
   // Element `j` of run `run` of the lane's row `s`.
   ATTNPLAN_DEVICE static float value(const float (&out)[T::kVTiles][4], int s, int run, int j) {

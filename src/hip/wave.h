@@ -12,7 +12,9 @@ namespace attnplan::hip {
 
 // N 32-bit registers that are loaded and stored together.
 template <int N>
-struct alignas(N == 4 ? 16 : N == 2 ? 8 : 4) Words {
+struct alignas(N == 4   ? 16
+               : N == 2 ? 8
+                        : 4) Words {
   uint32_t w[N];
 };
 

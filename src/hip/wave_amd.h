@@ -9,7 +9,9 @@ template <class T>
 using GlobalPointer = __attribute__((address_space(1))) T*;
 
 ATTNPLAN_DEVICE int thread_index() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
-ATTNPLAN_DEVICE int block_threads() { return static_cast<int>(__builtin_amdgcn_workgroup_size_x()); }
+ATTNPLAN_DEVICE int block_threads() {
+  return static_cast<int>(__builtin_amdgcn_workgroup_size_x());
+}
 ATTNPLAN_DEVICE int block_index() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 ATTNPLAN_DEVICE int grid_blocks() {
   return static_cast<int>(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
@@ -23,12 +25,12 @@ ATTNPLAN_DEVICE void block_barrier() {
 
 template <class Arch>
 ATTNPLAN_DEVICE uint32_t shuffle(uint32_t value, int lane) {
-  return static_cast<uint32_t>(
-      __builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(value)));
+  return static_cast<uint32_t>(__builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(value)));
 }
 template <class Arch>
 ATTNPLAN_DEVICE uint32_t shuffle_xor(uint32_t value, int mask) {
-  const int lane = static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)));
+  const int lane =
+      static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)));
   return shuffle<Arch>(value, lane ^ mask);
 }
 template <class Arch>
@@ -71,12 +73,10 @@ ATTNPLAN_DEVICE Words<N> load_words(const void* address) {
 template <int N>
 ATTNPLAN_DEVICE Words<N> load_words_stream(const void* address) {
   if constexpr (N == 4) {
-    const NativeWords4 v =
-        __builtin_nontemporal_load((GlobalPointer<const NativeWords4>)address);
+    const NativeWords4 v = __builtin_nontemporal_load((GlobalPointer<const NativeWords4>)address);
     return {v.x, v.y, v.z, v.w};
   } else if constexpr (N == 2) {
-    const NativeWords2 v =
-        __builtin_nontemporal_load((GlobalPointer<const NativeWords2>)address);
+    const NativeWords2 v = __builtin_nontemporal_load((GlobalPointer<const NativeWords2>)address);
     return {v.x, v.y};
   } else {
     return {__builtin_nontemporal_load((GlobalPointer<const uint32_t>)address)};
@@ -98,7 +98,8 @@ ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
 // scalar load, which does not wait for vector loads in flight.
 ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
-  const uint64_t low = static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits)));
+  const uint64_t low =
+      static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits)));
   const uint64_t high =
       static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits >> 32)));
   return *(__attribute__((address_space(4))) const int32_t*)(low | high << 32);

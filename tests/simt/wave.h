@@ -115,6 +115,12 @@ void store_words(void* address, const Words<N>& words) {
   std::memcpy(address, &words, sizeof(words));
 }
 
+// The lanes need not meet for it, so that nothing checks that the address is the same in all.
+inline int32_t load_uniform(const int32_t* address) {
+  simt::check_access(address, sizeof(int32_t));
+  return *address;
+}
+
 inline void schedule_fence() {}
 inline void prefetch_fence() {}
 template <int N>
