@@ -26,14 +26,13 @@ enum RefreshFlag : uint32_t {
 
 // What was wrong with the lengths on the device. Each was clamped; nothing is written outside.
 enum RefreshStatus : uint32_t {
-  kRefreshBadStarts = 1,     // query_start_loc does not ascend from 0
-  kRefreshRowCount = 2,      // its rows are not those of the plan
-  kRefreshBadSeqLen = 4,     // below 0, or below the rows of its request under a causal mask
-  kRefreshTooLong = 8,       // beyond table or model, and not a draft step
-  kRefreshCapacity = 16,     // page or local lists are longer than their sections
-  kRefreshChunks = 32,       // a context passes the chunks that the host cut
-  kRefreshOtherPlan = 64,    // not a plan of num_reqs requests: nothing was written
-  kRefreshRowsOfTile = 128,  // a request of a device-split segment has more rows than its tiles
+  kRefreshBadStarts = 1,  // query_start_loc does not ascend from 0
+  kRefreshRowCount = 2,   // its rows are not those of the plan
+  kRefreshBadSeqLen = 4,  // below 0, or below the rows of its request under a causal mask
+  kRefreshTooLong = 8,    // beyond table or model, and not a draft step
+  kRefreshCapacity = 16,  // page or local lists are longer than their sections
+  kRefreshChunks = 32,    // a context passes the chunks that the host cut
+  kRefreshOtherPlan = 64  // not a plan of num_reqs requests: nothing was written
 };
 
 struct RefreshArgs {
@@ -74,7 +73,7 @@ struct AdvanceArgs {
   int32_t max_model_len;  // 0: no limit
 };
 
-// Threads of a block of either kernel: a multiple of the wave, no more than this.
+// Threads of a block of either kernel; in emulation any multiple of the wave up to this.
 inline constexpr int kRefreshMaxThreads = 512;
 
 }  // namespace attnplan::hip
