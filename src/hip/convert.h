@@ -70,4 +70,51 @@ ATTNPLAN_DEVICE uint32_t fp8_pair_to_fp16(uint32_t bytes, int half) {
   }
 }
 
+// fp8 formats by their numbers. Codes below 0x80 ascend with their values.
+template <Cache kCache>
+struct Fp8Format {
+  static constexpr bool kFnuz = kCache == Cache::kE4m3fnuz;
+  static constexpr int kMantissa = kCache == Cache::kE5m2 ? 2 : 3;  // bits
+  static constexpr int kBias = kCache == Cache::kE5m2 ? 15 : kFnuz ? 8 : 7;
+  static constexpr float kMax = kCache == Cache::kE5m2 ? 57344.0f : kFnuz ? 240.0f : 448.0f;
+  static constexpr uint32_t kNan = kFnuz ? 0x80 : 0x7f;
+};
+
+// Round to nearest even, beyond the largest number: the largest, NaN: kNan. By integers.
+template <Cache kCache>
+ATTNPLAN_DEVICE uint32_t round_to_fp8(float value) {
+  using Format = Fp8Format<kCache>;
+  constexpr int kDropped = 23 - Format::kMantissa;
+  constexpr uint32_t kLeastNormal = static_cast<uint32_t>(128 - Format::kBias) << 23;
+  // What is added to a smaller number so that the unit of its last place is that of the format.
+  constexpr uint32_t kSubnormalBase = kLeastNormal + (static_cast<uint32_t>(kDropped) << 23);
+  uint32_t magnitude = bits_of(value) & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return Format::kNan;
+  if (magnitude > bits_of(Format::kMax)) magnitude = bits_of(Format::kMax);
+  uint32_t code;
+  if (magnitude >= kLeastNormal) {
+    const uint32_t even = (magnitude >> kDropped) & 1u;
+    code = (magnitude + ((1u << (kDropped - 1)) - 1u) + even) >> kDropped;
+    code -= static_cast<uint32_t>(127 - Format::kBias) << Format::kMantissa;
+  } else {
+    code = bits_of(float_of(magnitude) + float_of(kSubnormalBase)) - kSubnormalBase;
+  }
+  const uint32_t sign = (bits_of(value) >> 24) & 0x80u;
+  return Format::kFnuz && code == 0 ? 0 : sign | code;
+}
+
+// Two numbers to two bytes, `low` in the lowest.
+template <class Arch, Cache kCache>
+ATTNPLAN_DEVICE uint32_t pack_fp8(float low, float high) {
+  if constexpr (kCache == Cache::kE4m3fn && Arch::kConvertsOcp) {
+    return pack_e4m3fn(low, high);
+  } else if constexpr (kCache == Cache::kE4m3fnuz && Arch::kConvertsFnuz) {
+    return pack_e4m3fnuz(low, high);
+  } else if constexpr (kCache == Cache::kE5m2 && Arch::kConvertsOcp) {
+    return pack_e5m2(low, high);
+  } else {
+    return round_to_fp8<kCache>(low) | round_to_fp8<kCache>(high) << 8;
+  }
+}
+
 }  // namespace attnplan::hip

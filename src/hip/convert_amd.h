@@ -48,5 +48,33 @@ ATTNPLAN_DEVICE uint32_t convert_e4m3fn_pair(uint32_t bytes, int half) {
 ATTNPLAN_DEVICE uint32_t convert_e4m3fnuz_pair(uint32_t bytes, int half) {
   return convert_native_fp8_pair(bytes, half);
 }
+// The instructions do not clamp on their own; NaN passes.
+ATTNPLAN_DEVICE float clamp_to(float value, float limit) {
+  return value > limit ? limit : value < -limit ? -limit : value;
+}
+#if ATTNPLAN_HIP_HAS_FP8_CONVERSION
+ATTNPLAN_DEVICE uint32_t pack_native_e4m3(float low, float high, float limit) {
+  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_fp8_f32(
+             clamp_to(low, limit), clamp_to(high, limit), 0, false)) &
+         0xffffu;
+}
+ATTNPLAN_DEVICE uint32_t pack_native_e5m2(float low, float high, float limit) {
+  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_bf8_f32(
+             clamp_to(low, limit), clamp_to(high, limit), 0, false)) &
+         0xffffu;
+}
+#else
+ATTNPLAN_DEVICE uint32_t pack_native_e4m3(float, float, float) { return 0; }  // never
+ATTNPLAN_DEVICE uint32_t pack_native_e5m2(float, float, float) { return 0; }  // never
+#endif
+ATTNPLAN_DEVICE uint32_t pack_e4m3fn(float low, float high) {
+  return pack_native_e4m3(low, high, 448.0f);
+}
+ATTNPLAN_DEVICE uint32_t pack_e4m3fnuz(float low, float high) {
+  return pack_native_e4m3(low, high, 240.0f);
+}
+ATTNPLAN_DEVICE uint32_t pack_e5m2(float low, float high) {
+  return pack_native_e5m2(low, high, 57344.0f);
+}
 
 }  // namespace attnplan::hip

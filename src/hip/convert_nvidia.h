@@ -31,5 +31,17 @@ ATTNPLAN_DEVICE uint32_t convert_e4m3fn_pair(uint32_t bytes, int half) {
   return pair;
 }
 ATTNPLAN_DEVICE uint32_t convert_e4m3fnuz_pair(uint32_t bytes, int) { return bytes; }  // never
+// The instruction wants the upper number first.
+ATTNPLAN_DEVICE uint32_t pack_e4m3fn(float low, float high) {
+  uint16_t two;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(two) : "f"(high), "f"(low));
+  return two;
+}
+ATTNPLAN_DEVICE uint32_t pack_e5m2(float low, float high) {
+  uint16_t two;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(two) : "f"(high), "f"(low));
+  return two;
+}
+ATTNPLAN_DEVICE uint32_t pack_e4m3fnuz(float, float) { return 0; }  // never
 
 }  // namespace attnplan::hip

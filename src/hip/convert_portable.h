@@ -1,6 +1,7 @@
 // convert.h in plain C++, by the definitions of the formats.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,6 +68,33 @@ inline uint32_t convert_e4m3fnuz_pair(uint32_t bytes, int half) {
   };
   bytes >>= 16 * half;
   return pack_fp16(value(bytes & 0xffu), value((bytes >> 8) & 0xffu));
+}
+
+// The number of the format nearest to `value`, ties to the even code: units of the last place of
+// its exponent, which is that of the least normal number at least.
+inline uint32_t to_fp8(float value, int mantissa_bits, int bias, double largest, uint32_t nan,
+                       bool signed_zero) {
+  if (std::isnan(value)) return nan;
+  double magnitude = std::fabs(static_cast<double>(value));
+  magnitude = magnitude > largest ? largest : magnitude;
+  int exponent = 1 - bias;
+  if (magnitude > 0) exponent = std::max(exponent, std::ilogb(magnitude));
+  const auto units =
+      static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
+  const uint32_t code = (static_cast<uint32_t>(exponent + bias - 1) << mantissa_bits) + units;
+  return std::signbit(value) && (signed_zero || code != 0) ? 0x80u | code : code;
+}
+inline uint32_t pack_e4m3fn(float low, float high) {
+  const auto convert = [](float x) { return to_fp8(x, 3, 7, 448.0, 0x7fu, true); };
+  return convert(low) | convert(high) << 8;
+}
+inline uint32_t pack_e4m3fnuz(float low, float high) {
+  const auto convert = [](float x) { return to_fp8(x, 3, 8, 240.0, 0x80u, false); };
+  return convert(low) | convert(high) << 8;
+}
+inline uint32_t pack_e5m2(float low, float high) {
+  const auto convert = [](float x) { return to_fp8(x, 2, 15, 57344.0, 0x7fu, true); };
+  return convert(low) | convert(high) << 8;
 }
 
 }  // namespace attnplan::hip
