@@ -16,7 +16,7 @@ struct Unwind {};
 // Fibers outlive launches: making one costs more than most launches of a test.
 Fiber* pooled_fiber(size_t number) {
   static thread_local std::vector<std::unique_ptr<Fiber>> fibers;
-  while (fibers.size() <= number) fibers.push_back(std::make_unique<Fiber>());
+  while (fibers.size() <= number) fibers.push_back(std::make_unique<Fiber>(fibers.size()));
   return fibers[number].get();
 }
 
@@ -94,8 +94,9 @@ void Block::meet(int wave) {
     fail("lanes of a wave do not meet: " + waits(first, options.wave, "lane"));
   }
   if (first->place == Place::kInstruction) {
-    first->instruction->execute(
-        WaveOperands(&operands[static_cast<size_t>(first->thread)], options.wave, order));
+    const Instruction& instruction = *first->instruction;
+    instruction.execute(WaveOperands(&operands[static_cast<size_t>(first->thread)], options.wave,
+                                     instruction.detail, order));
     std::for_each(first, first + options.wave, [](Lane& lane) { lane.place = Place::kReady; });
   } else {
     ready_.pop_back();

@@ -28,10 +28,11 @@ struct SumOrder {
 // Lanes that have met: what each brought to the instruction.
 class WaveOperands {
  public:
-  WaveOperands(void* const* operands, int lanes, const SumOrder& order)
-      : operands_(operands), lanes_(lanes), order_(order) {}
+  WaveOperands(void* const* operands, int lanes, const void* detail, const SumOrder& order)
+      : operands_(operands), lanes_(lanes), detail_(detail), order_(order) {}
 
   int lanes() const { return lanes_; }
+  const void* detail() const { return detail_; }
   const SumOrder& order() const { return order_; }
   template <class T>
   T& of(int lane) const {
@@ -41,6 +42,7 @@ class WaveOperands {
  private:
   void* const* operands_;
   int lanes_;
+  const void* detail_;
   const SumOrder& order_;
 };
 
@@ -48,6 +50,7 @@ class WaveOperands {
 struct Instruction {
   const char* name;
   void (*execute)(const WaveOperands& operands);
+  const void* detail = nullptr;  // for `execute`
 };
 
 // Of the lane that runs.

@@ -1,84 +1,66 @@
 // A matrix instruction of any struct of the raw level of hip/mma.h, by its maps alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "simt/machine.h"
 
 namespace attnplan::simt {
 
-// The number that 16 bits stand for, by the definition of the format.
-float decode(uint16_t bits, bool bf16, bool flush_subnormals);
-// What an instruction makes of a float32 operand or result.
-float maybe_flushed(float value, bool flush_subnormals);
+// An instruction's operand: which element of the row-major matrix is element e of lane l, at
+// [l * elements + e].
+struct MatrixOperand {
+  int elements;
+  const uint16_t* map;
+};
 
-struct MatrixOperands {
+struct MatrixShape {
+  int m, n, k;
+  bool bf16;  // or fp16
+  MatrixOperand a, b, d;
+};
+
+// The registers of one lane.
+struct MatrixRegisters {
   const uint32_t* a;
   const uint32_t* b;
   float* d;
 };
 
-// Element `e` of packed words.
-inline uint16_t element_of(const uint32_t* words, int e) {
-  return static_cast<uint16_t>(words[e / 2] >> (16 * (e % 2)));
-}
-
-template <class Sum, class I>
-void sum_products(const float (&a)[I::kM][I::kK], const float (&b)[I::kK][I::kN],
-                  float (&d)[I::kM][I::kN], const SumOrder& order) {
-  Sum sums[I::kM][I::kN];
-  for (int i = 0; i < I::kM; ++i) {
-    for (int j = 0; j < I::kN; ++j) sums[i][j] = order.addend_last ? Sum{0} : Sum{d[i][j]};
-  }
-  for (const uint8_t k : order.k) {
-    if (k >= I::kK) continue;
-    for (int i = 0; i < I::kM; ++i) {
-      for (int j = 0; j < I::kN; ++j) sums[i][j] += Sum{a[i][k]} * Sum{b[k][j]};
-    }
-  }
-  for (int i = 0; i < I::kM; ++i) {
-    for (int j = 0; j < I::kN; ++j) {
-      d[i][j] = static_cast<float>(order.addend_last ? sums[i][j] + Sum{d[i][j]} : sums[i][j]);
-    }
-  }
-}
+// D = A B + D; the instruction's `detail` is a MatrixShape.
+void execute_multiply(const WaveOperands& operands);
 
 template <class I>
-void execute_multiply(const WaveOperands& operands) {
-  constexpr bool kBf16 = I::Element::kBf16;
-  const SumOrder& order = operands.order();
-  const bool flush = order.flush_subnormals;
-  float a[I::kM][I::kK];
-  float b[I::kK][I::kN];
-  float d[I::kM][I::kN];
-  for (int l = 0; l < I::kWave; ++l) {
-    const MatrixOperands& own = operands.of<MatrixOperands>(l);
-    for (int e = 0; e < 2 * I::kAWords; ++e) {
-      a[I::a(l, e).row][I::a(l, e).column] = decode(element_of(own.a, e), kBf16, flush);
+struct MatrixMaps {
+  template <int kElements, class Map>
+  static constexpr auto table(Map map, int columns) {
+    std::array<uint16_t, I::kWave* kElements> at = {};
+    for (int l = 0; l < I::kWave; ++l) {
+      for (int e = 0; e < kElements; ++e) {
+        at[l * kElements + e] = static_cast<uint16_t>(map(l, e).row * columns + map(l, e).column);
+      }
     }
-    for (int e = 0; e < 2 * I::kBWords; ++e) {
-      b[I::b(l, e).row][I::b(l, e).column] = decode(element_of(own.b, e), kBf16, flush);
-    }
-    for (int e = 0; e < I::kDWords; ++e) {
-      d[I::d(l, e).row][I::d(l, e).column] = maybe_flushed(own.d[e], flush);
-    }
+    return at;
   }
-  order.in_double ? sum_products<double, I>(a, b, d, order)
-                  : sum_products<float, I>(a, b, d, order);
-  for (int l = 0; l < I::kWave; ++l) {
-    const MatrixOperands& own = operands.of<MatrixOperands>(l);
-    for (int e = 0; e < I::kDWords; ++e) {
-      own.d[e] = maybe_flushed(d[I::d(l, e).row][I::d(l, e).column], flush);
-    }
-  }
-}
+  static constexpr auto kA = table<2 * I::kAWords>(I::a, I::kK);
+  static constexpr auto kB = table<2 * I::kBWords>(I::b, I::kN);
+  static constexpr auto kD = table<I::kDWords>(I::d, I::kN);
+  static constexpr MatrixShape kShape = {I::kM,
+                                         I::kN,
+                                         I::kK,
+                                         I::Element::kBf16,
+                                         {2 * I::kAWords, kA.data()},
+                                         {2 * I::kBWords, kB.data()},
+                                         {I::kDWords, kD.data()}};
+};
 
 template <class I>
 void multiply(const char* name, const uint32_t* a, const uint32_t* b, float* d,
               Site site = Site::here()) {
-  static const Instruction instruction = {name, execute_multiply<I>};
-  MatrixOperands operands = {a, b, d};
-  wave_instruction(instruction, &operands, I::kWave, site);
+  static const Instruction instruction = {name, execute_multiply, &MatrixMaps<I>::kShape};
+  MatrixRegisters registers = {a, b, d};
+  wave_instruction(instruction, &registers, I::kWave, site);
 }
 
 }  // namespace attnplan::simt
