@@ -73,8 +73,11 @@ void Block::run_wave(int wave) {
   const uint64_t drawn = dice_->next();
   const auto first = static_cast<unsigned>(drawn) % size;
   const auto stride = static_cast<unsigned>(drawn >> 32) % size | 1u;
+  claims.clear();
   for (unsigned i = 0; i < size; ++i) {
-    resume(&lanes[static_cast<unsigned>(wave) * size + (first + i * stride) % size]);
+    Lane* lane = &lanes[static_cast<unsigned>(wave) * size + (first + i * stride) % size];
+    lane->claims = 0;
+    resume(lane);
     if (error) std::rethrow_exception(error);
   }
   meet(wave);
@@ -93,6 +96,7 @@ void Block::meet(int wave) {
   if (std::any_of(first, first + options.wave, is_elsewhere)) {
     fail("lanes of a wave do not meet: " + waits(first, options.wave, "lane"));
   }
+  check_claims(first);
   if (first->place == Place::kInstruction) {
     const Instruction& instruction = *first->instruction;
     instruction.execute(WaveOperands(&operands[static_cast<size_t>(first->thread)], options.wave,
@@ -102,6 +106,15 @@ void Block::meet(int wave) {
     ready_.pop_back();
   }
   executing_wave = -1;
+}
+
+void Block::check_claims(const Lane* first) const {
+  for (int lane = 0; lane < options.wave; ++lane) {
+    if (first[lane].claims == claims.size()) continue;
+    const Claim& missed = claims[first[lane].claims];
+    fail("lane " + std::to_string(lane) + " did not come to " + missed.name + " (" +
+         name_of(missed.site) + ") as thread " + std::to_string(missed.thread) + " did");
+  }
 }
 
 // False where all threads have returned.
@@ -161,6 +174,17 @@ void wave_instruction(const Instruction& instruction, void* operands, int lanes,
   }
   lane.block->operands[static_cast<size_t>(lane.thread)] = operands;
   wait_at(&lane, Place::kInstruction, &instruction, site);
+}
+
+void claim(const char* name, uint64_t value, Site site) {
+  Lane& lane = running_lane();
+  std::vector<Claim>& claims = lane.block->claims;
+  if (lane.claims == claims.size()) claims.push_back({name, value, site, lane.thread});
+  const Claim& made = claims[lane.claims++];
+  if (made.site.line == site.line && made.value == value) return;
+  fail(std::string(name) + " (" + name_of(site) + ") of " + std::to_string(value) +
+       ", but thread " + std::to_string(made.thread) + " came to " + made.name + " (" +
+       name_of(made.site) + ") of " + std::to_string(made.value));
 }
 
 void barrier(Site site) { wait_at(&running_lane(), Place::kBarrier, nullptr, site); }

@@ -28,6 +28,15 @@ struct Lane {
   // Where it waits, if it does.
   const Instruction* instruction = nullptr;
   Site site = {};
+  size_t claims = 0;  // made since it last met others
+};
+
+// What the first lane to come there said (see claim()).
+struct Claim {
+  const char* name;
+  uint64_t value;
+  Site site;
+  int thread;
 };
 
 struct Block {
@@ -43,6 +52,7 @@ struct Block {
   SharedMemory shared;
   std::vector<Lane> lanes;
   std::vector<void*> operands;  // of the instruction that a lane waits at
+  std::vector<Claim> claims;    // of the wave that runs, since its lanes last met
   std::exception_ptr error;
   bool unwinding = false;
   int executing_wave = -1;  // whose instruction is being executed
@@ -51,6 +61,7 @@ struct Block {
   void run_wave(int wave);
   void resume(Lane* lane);
   void meet(int wave);
+  void check_claims(const Lane* first) const;
   bool release_barrier();
   void unwind();
 
@@ -67,5 +78,7 @@ std::string place_of(const Block& block);
 // Who waits where, in words: lanes of a wave by lane, or all threads of a block.
 std::string waits(const Lane* lanes, int count, const char* noun);
 bool same_place(const Lane& a, const Lane& b);
+// "wave.h:12".
+std::string name_of(Site site);
 
 }  // namespace attnplan::simt

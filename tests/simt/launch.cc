@@ -8,6 +8,8 @@
 namespace attnplan::simt {
 namespace {
 
+constexpr int kMostThreads = 1024;
+
 template <class Container>
 void shuffle(Container* values, property::Dice* dice) {
   for (size_t i = values->size(); i > 1; --i)
@@ -36,9 +38,15 @@ class Current {
 }  // namespace
 
 void launch(const Options& options, int grid, int block, const std::function<void()>& kernel) {
-  if (options.wave != 32 && options.wave != 64) throw Error("a wave has 32 or 64 lanes");
-  if (grid < 1 || block < 1 || block > 1024) throw Error("bad grid or block size");
-  if (block % options.wave != 0) throw Error("a block is not a whole number of waves");
+  const int wave = options.wave;
+  if (wave != 32 && wave != 64) {
+    throw Error("a wave has 32 or 64 lanes, not " + std::to_string(wave));
+  }
+  if (grid < 1) throw Error("a grid of " + std::to_string(grid) + " blocks");
+  if (block < 1 || block > kMostThreads || block % wave != 0) {
+    throw Error("a block of " + std::to_string(block) + " threads, which is not 1 to " +
+                std::to_string(kMostThreads) + " in whole waves of " + std::to_string(wave));
+  }
   if (current_block_state != nullptr) throw Error("a launch inside of a launch");
   property::Dice dice(options.seed);
   std::vector<int> blocks(static_cast<size_t>(grid));

@@ -62,6 +62,9 @@ int grid_size();
 // `lanes`: the size of wave that the caller was compiled for.
 void wave_instruction(const Instruction& instruction, void* operands, int lanes, Site site);
 void barrier(Site site);
+// For what is no meeting, and yet has to be the same in every lane: between two meetings, all lanes
+// of a wave have to make the same claims in the same order.
+void claim(const char* name, uint64_t value, Site site);
 
 // Ends the launch with an Error that names the block and the thread or wave.
 [[noreturn]] void fail(const std::string& what);

@@ -4,12 +4,13 @@
 #include "simt/block.h"
 
 namespace attnplan::simt {
-namespace {
 
 std::string name_of(Site site) {
   const char* slash = std::strrchr(site.file, '/');
   return std::string(slash == nullptr ? site.file : slash + 1) + ":" + std::to_string(site.line);
 }
+
+namespace {
 
 std::string state_of(const Lane& lane, bool several) {
   switch (lane.place) {

@@ -33,23 +33,26 @@ void* SharedMemory::object(const void* key, const char* name, size_t size, Make 
                             [key](const Object& object) { return object.key == key; });
   if (found == objects_.end()) {
     auto* memory = static_cast<std::byte*>(::operator new(size, kAlignment));
-    objects_.push_back({key, name, size, std::unique_ptr<std::byte, Free>(memory), false});
+    objects_.push_back({key, name, std::unique_ptr<std::byte, Free>(memory), false, {}});
     found = objects_.end() - 1;
   }
   if (!found->made) {
     std::memset(found->memory.get(), 0xff, size);  // NaN, for members without a shadow
+    arrays_.clear();
     make(found->memory.get());
+    found->arrays = arrays_;
     found->made = true;
   }
   return found->memory.get();
 }
 
-std::string SharedMemory::name_of(const void* address) const {
-  const auto* byte = static_cast<const std::byte*>(address);
+std::string SharedMemory::name_of(const void* array) const {
   for (const Object& object : objects_) {
-    const std::byte* begin = object.memory.get();
-    if (byte < begin || byte >= begin + object.size) continue;
-    return std::string("shared ") + object.name;
+    const auto at = std::find(object.arrays.begin(), object.arrays.end(), array);
+    if (!object.made || at == object.arrays.end()) continue;
+    const std::string name = std::string("shared ") + object.name;
+    if (object.arrays.size() == 1) return name;
+    return "array " + std::to_string(at - object.arrays.begin()) + " of " + name;
   }
   return "a SharedArray outside of ATTNPLAN_SHARED";
 }
@@ -91,7 +94,7 @@ void check_shared_store(Shadow* shadow, const void* array, int index) {
 
 void fail_shared_bounds(const void* array, int index, int size) {
   fail("element " + std::to_string(index) + " is outside of " + shared_memory().name_of(array) +
-       ", an array of " + std::to_string(size));
+       ", which has " + std::to_string(size) + " elements");
 }
 
 }  // namespace attnplan::simt

@@ -20,8 +20,10 @@ class SharedMemory {
   // The object of this declaration: made where no thread of this block has declared it yet. `key`
   // is the address of anything that belongs to the declaration alone.
   void* object(const void* key, const char* name, size_t size, Make make);
-  // "stage + 512 bytes": the object that holds `address`, and where.
-  std::string name_of(const void* address) const;
+  // Called for each array of the object that is being made.
+  void array_made(const void* array) { arrays_.push_back(array); }
+  // "array 2 of shared stage", by the order of declaration.
+  std::string name_of(const void* array) const;
 
  private:
   struct Free {
@@ -30,12 +32,13 @@ class SharedMemory {
   struct Object {
     const void* key;
     const char* name;
-    size_t size;
     std::unique_ptr<std::byte, Free> memory;
     bool made;  // in this block
+    std::vector<const void*> arrays;
   };
 
   std::vector<Object> objects_;
+  std::vector<const void*> arrays_;
   uint32_t epoch_ = 1;
 };
 
@@ -49,7 +52,7 @@ struct Shadow {
   int16_t other_reader = -1;  // any second one
 };
 
-// Of the block that runs; fails outside of a launch.
+// Of the block that runs; throws outside of a launch.
 SharedMemory& shared_memory();
 
 // Fails unless the running thread may do so; the message names `address`'s object and `index`.

@@ -115,8 +115,8 @@ void store_words(void* address, const Words<N>& words) {
   std::memcpy(address, &words, sizeof(words));
 }
 
-// The lanes need not meet for it, so that nothing checks that the address is the same in all.
-inline int32_t load_uniform(const int32_t* address) {
+inline int32_t load_uniform(const int32_t* address, simt::Site site = simt::Site::here()) {
+  simt::claim("load_uniform", reinterpret_cast<uintptr_t>(address), site);
   simt::check_access(address, sizeof(int32_t));
   return *address;
 }
@@ -129,7 +129,7 @@ void keep_in_registers(Words<N>&) {}
 template <class T, int N>
 class SharedArray {
  public:
-  SharedArray() = default;
+  SharedArray() { simt::shared_memory().array_made(this); }
   SharedArray(const SharedArray&) = delete;
   SharedArray& operator=(const SharedArray&) = delete;
 
