@@ -1,4 +1,8 @@
 // Combines the partial outputs of tiles that several items share, by log-sum-exp, in KV order.
+//
+// A block takes one packed row at a time: its threads find the row's maximum, put the weights of
+// the slots into shared memory, and then read the slots' outputs in groups, 16 bytes a thread,
+// without waiting for each other. The order of additions depends on the number of slots alone.
 #pragma once
 
 #include "hip/attention_args.h"
@@ -6,55 +10,134 @@
 
 namespace attnplan::hip {
 
-constexpr int kMergeThreads = 128;
+constexpr int kMergeThreads = 256;
+constexpr int kMergeWeights = 256;  // slots whose weights are in shared memory at a time
 
-// One row and query head: `element` of the output, and the log-sum-exp, base 2.
+struct MergeMemory {
+  SharedArray<float, kMergeThreads> maximum;
+  SharedArray<float, kMergeWeights> weight;
+  SharedArray<float, kMergeThreads * 4> out;
+};
+
 template <class Arch>
-ATTNPLAN_DEVICE float merge_element(const MergeArgs& args, int32_t begin, int32_t end,
-                                    int32_t packed, int32_t element, float* lse) {
-  float largest = -__builtin_huge_valf(), sum = 0, value = 0;
-  for (int32_t j = begin; j < end; ++j) {
-    const int64_t index = int64_t{args.slots[j]} * args.query_tile + packed;
-    const float next = args.partial_lse[index];
-    if (next == -__builtin_huge_valf()) continue;  // a part without keys
-    const float grown = maximum(largest, next);
-    const float keep = exp2_approx(largest - grown), add = exp2_approx(next - grown);
-    value = value * keep + add * args.partial_out[index * args.v_head_size + element];
-    sum = sum * keep + add;
-    largest = grown;
+class Merge {
+ public:
+  ATTNPLAN_DEVICE Merge(const MergeArgs& args, MergeMemory& memory)
+      : args_(args), memory_(memory), thread_(thread_index()) {}
+
+  ATTNPLAN_DEVICE void run() {
+    const auto tiles = static_cast<int32_t>(args_.tiles_section->count);
+    const attnplan_segment& segment = *args_.segment;
+    for (int32_t unit = block_index(); unit < tiles * args_.query_tile; unit += grid_blocks()) {
+      const int32_t index = unit / args_.query_tile, packed = unit % args_.query_tile;
+      const attnplan_merge_tile tile = args_.tiles[index];
+      if (tile.request < segment.req_begin || tile.request >= segment.req_end) continue;
+      const int32_t row = tile.row_begin + packed / args_.group;
+      if (row >= tile.row_end) continue;
+      const int64_t first =
+          segment.row_begin +
+          args_.query_start_loc[segment.query_start_loc_begin + tile.request - segment.req_begin];
+      merge_row(args_.indptr[index], args_.indptr[index + 1], packed, first + row,
+                tile.kv_head * args_.group + packed % args_.group);
+    }
   }
-  *lse = sum > 0 ? largest + log2_approx(sum) : -__builtin_huge_valf();
-  return sum > 0 ? value / sum : 0;
-}
+
+ private:
+  ATTNPLAN_DEVICE float lse_of(int32_t j, int32_t packed) const {
+    return args_.partial_lse[int64_t{args_.slots[j]} * args_.query_tile + packed];
+  }
+
+  ATTNPLAN_DEVICE void merge_row(int32_t begin, int32_t end, int32_t packed, int64_t row,
+                                 int32_t head) {
+    const float most = find_maximum(begin, end, packed);
+    const float base = most == -__builtin_huge_valf() ? 0 : most;
+    // Thread: 4 elements of every `groups`-th slot.
+    const int32_t lanes = args_.v_head_size / 4, groups = kMergeThreads / lanes;
+    const int32_t group = thread_ / lanes, element = thread_ % lanes * 4;
+    float value[4] = {0, 0, 0, 0}, sum = 0;
+    for (int32_t from = begin; from < end; from += kMergeWeights) {
+      const int32_t count = end - from < kMergeWeights ? end - from : kMergeWeights;
+      block_barrier();  // the weights of before are used
+      if (thread_ < count) {
+        memory_.weight.store(thread_, exp2_approx(lse_of(from + thread_, packed) - base));
+      }
+      block_barrier();
+      for (int32_t j = group; group < groups && j < count; j += groups) {
+        const float weight = memory_.weight.load(j);
+        sum += weight;
+        if (weight == 0) continue;  // a part without keys may hold anything
+        add(args_.slots[from + j], packed, element, weight, value);
+      }
+    }
+    finish(row, head, most, sum, value, lanes, groups);
+  }
+
+  ATTNPLAN_DEVICE void add(int32_t slot, int32_t packed, int32_t element, float weight,
+                           float (&value)[4]) const {
+    const int64_t index = int64_t{slot} * args_.query_tile + packed;
+    const Words<4> words = load_words<4>(args_.partial_out + index * args_.v_head_size + element);
+    ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) value[i] += weight * float_of(words.w[i]);
+  }
+
+  ATTNPLAN_DEVICE float find_maximum(int32_t begin, int32_t end, int32_t packed) {
+    float most = -__builtin_huge_valf();
+    for (int32_t j = begin + thread_; j < end; j += kMergeThreads) {
+      most = maximum(most, lse_of(j, packed));
+    }
+    block_barrier();  // the row before is done with the memory
+    memory_.maximum.store(thread_, most);
+    for (int half = kMergeThreads / 2; half > 0; half /= 2) {
+      block_barrier();
+      if (thread_ < half) {
+        most = maximum(most, memory_.maximum.load(thread_ + half));
+        memory_.maximum.store(thread_, most);
+      }
+    }
+    block_barrier();
+    return memory_.maximum.load(0);
+  }
+
+  // Sums up the groups; the sum of weights is the same for every element of a group.
+  ATTNPLAN_DEVICE void finish(int64_t row, int32_t head, float most, float sum,
+                              const float (&value)[4], int32_t lanes, int32_t groups) {
+    block_barrier();
+    ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) {
+      memory_.out.store(thread_ + i * kMergeThreads, value[i]);
+    }
+    memory_.maximum.store(thread_, sum);
+    block_barrier();
+    if (thread_ >= lanes) return;
+    float total[4] = {0, 0, 0, 0}, weights = 0;
+    for (int32_t g = 0; g < groups; ++g) {
+      weights += memory_.maximum.load(g * lanes + thread_);
+      ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) {
+        total[i] += memory_.out.load(g * lanes + thread_ + i * kMergeThreads);
+      }
+    }
+    const float factor = weights > 0 ? args_.v_scale / weights : 0;
+    ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) total[i] *= factor;
+    uint16_t* to =
+        args_.out + row * args_.out_row_stride + head * args_.out_head_stride + thread_ * 4;
+    const Words<2> words =
+        args_.out_is_bf16 != 0
+            ? Words<2>{{pack_bf16(total[0], total[1]), pack_bf16(total[2], total[3])}}
+            : Words<2>{{pack_fp16(total[0], total[1]), pack_fp16(total[2], total[3])}};
+    store_words<2>(to, words);
+    if (thread_ == 0 && args_.lse != nullptr) {
+      args_.lse[row * args_.lse_row_stride + head] =
+          weights > 0 ? (most + log2_approx(weights)) * kLn2 : -__builtin_huge_valf();
+    }
+  }
+
+  const MergeArgs& args_;
+  MergeMemory& memory_;
+  int thread_;
+};
 
 template <class Arch>
 ATTNPLAN_DEVICE void merge(const MergeArgs& args) {
-  const attnplan_segment& segment = *args.segment;
-  const auto count = static_cast<int32_t>(args.tiles_section->count);
-  // Work: (tile, packed row); a block takes rows in turn. Tiles have query_tile rows at most.
-  for (int32_t unit = block_index(); unit < count * args.query_tile; unit += grid_blocks()) {
-    const int32_t index = unit / args.query_tile, packed = unit % args.query_tile;
-    const attnplan_merge_tile tile = args.tiles[index];
-    if (tile.request < segment.req_begin || tile.request >= segment.req_end) continue;
-    const int32_t row = tile.row_begin + packed / args.group;
-    if (row >= tile.row_end) continue;
-    const int32_t head = tile.kv_head * args.group + packed % args.group;
-    const int64_t tensor_row =
-        segment.row_begin + row +
-        args.query_start_loc[segment.query_start_loc_begin + tile.request - segment.req_begin];
-    uint16_t* out = args.out + tensor_row * args.out_row_stride + head * args.out_head_stride;
-    for (int32_t e = thread_index(); e < args.v_head_size; e += block_threads()) {
-      float lse;
-      const float value =
-          merge_element<Arch>(args, args.indptr[index], args.indptr[index + 1], packed, e, &lse) *
-          args.v_scale;
-      out[e] =
-          static_cast<uint16_t>(args.out_is_bf16 != 0 ? pack_bf16(value, 0) : pack_fp16(value, 0));
-      if (e == 0 && args.lse != nullptr) {
-        args.lse[tensor_row * args.lse_row_stride + head] = lse * kLn2;
-      }
-    }
-  }
+  ATTNPLAN_SHARED(MergeMemory, memory);
+  Merge<Arch>(args, memory).run();
 }
 
 #if !defined(ATTNPLAN_HIP_EMULATED)
