@@ -8,6 +8,8 @@
 
 namespace attnplan::hip {
 
+constexpr int kAttentionWaves = 4;  // of a block
+
 // What the rows of a wave have in common. Positions and keys count from the request's first token.
 struct WaveTask {
   int32_t request;
@@ -26,6 +28,60 @@ struct WaveTask {
   int32_t num_blocks;
 };
 
+// Vectors of 16 bytes that a block shares: its queries while it attends, then outputs of half of
+// the waves at a time.
+template <class T>
+constexpr int vector_memory_size() {
+  constexpr int kQuery = T::kSharedQuery ? kAttentionWaves * T::kQueryTiles * T::kChunks *
+                                               T::Mma::kQueries * T::Arch::kWave
+                                         : 0;
+  constexpr int kOut = kAttentionWaves / 2 * T::kQueryTiles * T::kVTiles * T::Arch::kWave;
+  return kQuery > kOut ? kQuery : kOut;
+}
+template <class T>
+using VectorMemory = SharedArray<Words<4>, vector_memory_size<T>()>;
+
+// The wave's queries, in operand layout: in registers, or at the lane's own places in shared
+// memory.
+template <class T, bool kShared = T::kSharedQuery>
+struct WaveQuery {
+  Words<4> words[T::kQueryTiles][T::kChunks][T::Mma::kQueries];
+
+  template <class Memory>
+  ATTNPLAN_DEVICE void bind(Memory&, int, int) {}
+  ATTNPLAN_DEVICE void store(int i, int c, int s, Words<4> value) {
+    keep_in_registers(value);
+    words[i][c][s] = value;
+  }
+  ATTNPLAN_DEVICE void load(int i, int c, Words<4> (&to)[T::Mma::kQueries]) const {
+    ATTNPLAN_UNROLL for (int s = 0; s < T::Mma::kQueries; ++s) to[s] = words[i][c][s];
+  }
+};
+
+template <class T>
+struct WaveQuery<T, true> {
+  // Of a wave, in vectors of shared memory.
+  static constexpr int kShare = T::kQueryTiles * T::kChunks * T::Mma::kQueries * T::Arch::kWave;
+  VectorMemory<T>* memory;
+  int first;
+
+  ATTNPLAN_DEVICE void bind(VectorMemory<T>& shared, int wave, int lane) {
+    memory = &shared;
+    first = wave * kShare + lane;
+  }
+  ATTNPLAN_DEVICE int at(int i, int c, int s) const {
+    return first + ((i * T::kChunks + c) * T::Mma::kQueries + s) * T::Arch::kWave;
+  }
+  ATTNPLAN_DEVICE void store(int i, int c, int s, Words<4> value) {
+    memory->store(at(i, c, s), value);
+  }
+  ATTNPLAN_DEVICE void load(int i, int c, Words<4> (&to)[T::Mma::kQueries]) const {
+    ATTNPLAN_UNROLL for (int s = 0; s < T::Mma::kQueries; ++s) {
+      to[s] = memory->load(at(i, c, s));
+    }
+  }
+};
+
 template <class T>
 struct Attention {
   using Arch = typename T::Arch;
@@ -33,11 +89,12 @@ struct Attention {
   static constexpr int kQueries = Mma::kQueries;
   static constexpr int kSelectedKeys = 128;  // keys of a selected block
 
-  Words<4> q[T::kQueryTiles][T::kChunks][kQueries];
+  using Query = WaveQuery<T>;
+  Query q;
   float out[T::kQueryTiles][T::kVTiles][4];
   Softmax<T> softmax[T::kQueryTiles];
-  int32_t visible_begin[T::kQueryTiles][kQueries];
-  int32_t visible_end[T::kQueryTiles][kQueries];
+  // Absolute, -1 behind the clamp of a draft step, where no key is left.
+  int32_t position[T::kQueryTiles][kQueries];
 
   ATTNPLAN_DEVICE static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
   ATTNPLAN_DEVICE static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -65,27 +122,19 @@ struct Attention {
     int32_t row, head;
     const bool exists =
         locate(args, task, task.first_packed + 16 * i + Mma::query(lane, s), &row, &head);
-    const int32_t position = task.context_len + row;
-    const int32_t limit = smaller(task.kv_end, task.seq_len);
-    visible_begin[i][s] = task.kv_begin;
-    visible_end[i][s] = limit;
-    if (exists && position >= task.seq_len) visible_end[i][s] = 0;  // behind a clamp: no key
-    if (exists && args.causal != 0) visible_end[i][s] = smaller(visible_end[i][s], position + 1);
-    if (exists && args.sliding_window > 0) {
-      visible_begin[i][s] = larger(task.kv_begin, position - args.sliding_window + 1);
-    }
+    position[i][s] = task.context_len + row;
+    if (position[i][s] >= task.seq_len) position[i][s] = -1;
     const uint16_t* from =
         args.q + (task.first_row + row) * args.q_row_stride + head * args.q_head_stride;
     ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
-      Words<4>& words = q[i][c][s];
-      words = Words<4>{{0, 0, 0, 0}};
+      Words<4> words = {{0, 0, 0, 0}};
       if (exists) words = load_words<4>(from + T::k_element(Mma::group(lane), c));
       if constexpr (T::kFp8) {
         if (args.q_is_bf16 != 0) {
           ATTNPLAN_UNROLL for (int w = 0; w < 4; ++w) words.w[w] = bf16_pair_to_fp16(words.w[w]);
         }
       }
-      keep_in_registers(words);
+      q.store(i, c, s, words);
     }
   }
 
@@ -155,7 +204,7 @@ struct Attention {
       finish_scores(args, scores);
       const bool masked = key < all_begin || key + T::kStepKeys > all_end;
       if (masked) {
-        mask(key, lane, scores);
+        mask(args, task, key, lane, scores);
         v.clear_from(limit - key, lane);
       }
       ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
@@ -176,16 +225,23 @@ struct Attention {
 
   ATTNPLAN_DEVICE void score(const KeyRegisters<T>& k,
                              float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
-    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
-      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] = 0; });
+    }
+    ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
+      ATTNPLAN_UNROLL for (int part = 0; part < KeyRegisters<T>::kParts; ++part) {
+        Words<4> query[T::kQueryTiles][kQueries];
         ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-          ATTNPLAN_UNROLL for (int e = 0; e < 4; ++e) scores[i][u][t][e] = 0;
+          q.load(i, KeyRegisters<T>::kParts * j + part, query[i]);
         }
-        k.for_each_chunk(u, t, [&](int chunk, const Words<4>& words) {
-          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-            Mma::score(words, q[i][chunk], scores[i][u][t]);
+        ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+          ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+            const Words<4> key = k.chunk(u, t, j, part);
+            ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+              Mma::score(key, query[i], scores[i][u][t]);
+            }
           }
-        });
+        }
       }
     }
   }
@@ -207,16 +263,22 @@ struct Attention {
     }
   }
 
-  ATTNPLAN_DEVICE void mask(int32_t key, int lane,
+  ATTNPLAN_DEVICE void mask(const AttentionArgs& args, const WaveTask& task, int32_t key, int lane,
                             float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) const {
     const int own = key + Mma::kKeys * Mma::group(lane);
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      int32_t begin[kQueries], end[kQueries];
+      ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
+        const int32_t at = position[i][s];
+        end[s] = at < 0 ? 0 : smaller(task.kv_end, task.seq_len);
+        if (args.causal != 0) end[s] = smaller(end[s], at + 1);
+        begin[s] = args.sliding_window > 0 ? larger(task.kv_begin, at - args.sliding_window + 1)
+                                           : task.kv_begin;
+      }
       Softmax<T>::for_each([&](int u, int t, int e) {
         const int s = Mma::query_slot(e);
-        const int position = own + u * T::kBlockKeys + Mma::key_slot(t, e);
-        if (position < visible_begin[i][s] || position >= visible_end[i][s]) {
-          scores[i][u][t][e] = kMinusInfinity;
-        }
+        const int seen = own + u * T::kBlockKeys + Mma::key_slot(t, e);
+        if (seen < begin[s] || seen >= end[s]) scores[i][u][t][e] = kMinusInfinity;
       });
     }
   }

@@ -26,7 +26,7 @@ struct AttentionTraits {
   static constexpr int kBytes = kFp8 ? 1 : 2;  // of a cache element
 
   // Key blocks of a step: as many as keep enough bytes in flight without spilling.
-  static constexpr int kBlocks = Arch::kWave == 64 ? 1 : 256 / (kHeadK * kBytes) > 1 ? 2 : 1;
+  static constexpr int kBlocks = Arch::kWave == 64 || kHeadK + kHeadV > 256 ? 1 : 2;
   static constexpr int kBlockKeys = Mma::kBlockKeys;
   static constexpr int kStepKeys = kBlocks * kBlockKeys;
   static constexpr int kPages = kStepKeys / 16 > 0 ? kStepKeys / 16 : 1;  // pages are 16 at least
@@ -42,6 +42,9 @@ struct AttentionTraits {
   // Shuffled pages: a lane loads all of its keys of one element, for each tile.
   static constexpr int kVLoads = kShuffle ? kVTiles : Mma::kKeys * kVRuns;
   static constexpr int kVWords = (kShuffle ? Mma::kKeys : kVRun) * kBytes / 4;
+
+  // Where registers are few, queries wait in shared memory.
+  static constexpr bool kSharedQuery = Arch::kVectorRegisters < 512;
 
   // First element of chunk `chunk` of the score product that a lane group brings.
   static constexpr int k_element(int group, int chunk) {
@@ -93,30 +96,27 @@ struct KeyRegisters {
           base + pages.offset(args.k, args.pages_per_stride, key) +
           (cursor.token(begin + key) + row % Mma::kColumns) * args.k.token_stride +
           group * chunk_stride;
-      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
-        ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
-          words[u][t][j] = load_words_stream<4>(address + 4 * j * chunk_stride);
+      const int64_t tile_stride = Mma::kColumns * args.k.token_stride;
+      ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
+        ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+          words[u][t][j] = load_words_stream<4>(address + t * tile_stride + 4 * j * chunk_stride);
         }
-        address += Mma::kColumns * args.k.token_stride;
       }
     }
   }
-  // Calls f(chunk, words) for the chunks of one score tile, in registers of the product's element.
-  template <class F>
-  ATTNPLAN_DEVICE void for_each_chunk(int u, int t, F f) const {
-    ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
-      if constexpr (!T::kFp8) {
-        f(j, words[u][t][j]);
-      } else {
-        ATTNPLAN_UNROLL for (int half = 0; half < 2; ++half) {
-          Words<4> chunk;
-          ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) {
-            chunk.w[i] = fp8_pair_to_fp16<typename T::Arch, T::kCache>(
-                words[u][t][j].w[2 * half + i / 2], i % 2);
-          }
-          f(2 * j + half, chunk);
-        }
+  // Part `part` (of kParts) of load `j`, 8 elements of the lane's key in the product's element:
+  // chunk kParts * j + part of the score product.
+  static constexpr int kParts = T::kFp8 ? 2 : 1;
+  ATTNPLAN_DEVICE Words<4> chunk(int u, int t, int j, int part) const {
+    if constexpr (!T::kFp8) {
+      return words[u][t][j];
+    } else {
+      Words<4> chunk;
+      ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) {
+        chunk.w[i] = fp8_pair_to_fp16<typename T::Arch, T::kCache>(
+            words[u][t][j].w[2 * part + i / 2], i % 2);
       }
+      return chunk;
     }
   }
 };

@@ -10,14 +10,9 @@
 
 namespace attnplan::hip {
 
-constexpr int kAttentionWaves = 4;
-
 template <class T>
 struct BlockMemory {
-  // Outputs of at most half of the waves are summed up here, each lane at a place of its own.
-  static constexpr int kGroups = kAttentionWaves / 2;
-  static constexpr int kOut = T::kQueryTiles * T::kVTiles * 4 * T::Arch::kWave;
-  SharedArray<float, kGroups * kOut> out;
+  VectorMemory<T> vectors;
   SharedArray<float, kAttentionWaves * T::kQueryTiles * 16> maximum;
   SharedArray<float, kAttentionWaves * T::kQueryTiles * 16> sum;
 };
@@ -75,6 +70,7 @@ class PagedAttention {
     task.num_blocks = num_blocks;
 
     Attention<T> attention;
+    attention.q.bind(memory_.vectors, wave_, lane_);
     const bool busy = tile < tiles;
     if (busy) {
       attention.start(args_, task, lane_);
@@ -184,13 +180,22 @@ class PagedAttention {
   ATTNPLAN_DEVICE int row_at(int wave, int i, int s) const {
     return (wave * T::kQueryTiles + i) * 16 + Mma::query(lane_, s);
   }
+  // Each lane has a place of its own for each of its output tiles.
   ATTNPLAN_DEVICE void add_up(Attention<T>& attention, int tile, bool add, bool keep) {
-    for_each_output([&](int i, int m, int e) {
-      const int at = tile * Memory::kOut + ((i * T::kVTiles + m) * 4 + e) * Arch::kWave + lane_;
-      float& value = attention.out[i][m][e];
-      if (add) value += memory_.out.load(at);
-      if (keep) memory_.out.store(at, value);
-    });
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
+        float(&out)[4] = attention.out[i][m];
+        const int at = ((tile * T::kQueryTiles + i) * T::kVTiles + m) * Arch::kWave + lane_;
+        Words<4> words;
+        if (add) {
+          words = memory_.vectors.load(at);
+          ATTNPLAN_UNROLL for (int e = 0; e < 4; ++e) out[e] += float_of(words.w[e]);
+        }
+        if (!keep) continue;
+        ATTNPLAN_UNROLL for (int e = 0; e < 4; ++e) words.w[e] = bits_of(out[e]);
+        memory_.vectors.store(at, words);
+      }
+    }
   }
 
   // Pads inside the segment have rows and no items: zeros, and no log-sum-exp.
