@@ -228,6 +228,7 @@ struct Attention {
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
       Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] = 0; });
     }
+    if constexpr (T::kSharedQuery) reload_fence();
     ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
       ATTNPLAN_UNROLL for (int part = 0; part < KeyRegisters<T>::kParts; ++part) {
         Words<4> query[T::kQueryTiles][kQueries];

@@ -54,18 +54,18 @@ ATTNPLAN_DEVICE float clamp_to(float value, float limit) {
 }
 #if ATTNPLAN_HIP_HAS_FP8_CONVERSION
 ATTNPLAN_DEVICE uint32_t pack_native_e4m3(float low, float high, float limit) {
-  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_fp8_f32(
-             clamp_to(low, limit), clamp_to(high, limit), 0, false)) &
+  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_fp8_f32(clamp_to(low, limit),
+                                                               clamp_to(high, limit), 0, false)) &
          0xffffu;
 }
 ATTNPLAN_DEVICE uint32_t pack_native_e5m2(float low, float high, float limit) {
-  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_bf8_f32(
-             clamp_to(low, limit), clamp_to(high, limit), 0, false)) &
+  return static_cast<uint32_t>(__builtin_amdgcn_cvt_pk_bf8_f32(clamp_to(low, limit),
+                                                               clamp_to(high, limit), 0, false)) &
          0xffffu;
 }
 #else
-ATTNPLAN_DEVICE uint32_t pack_native_e4m3(float, float, float) { return 0; }  // never
-ATTNPLAN_DEVICE uint32_t pack_native_e5m2(float, float, float) { return 0; }  // never
+ATTNPLAN_DEVICE uint32_t pack_native_e4m3(float, float, float) { return 0; }             // never
+ATTNPLAN_DEVICE uint32_t pack_native_e5m2(float, float, float) { return 0; }             // never
 #endif
 ATTNPLAN_DEVICE uint32_t pack_e4m3fn(float low, float high) {
   return pack_native_e4m3(low, high, 448.0f);

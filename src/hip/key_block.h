@@ -26,7 +26,7 @@ struct AttentionTraits {
   static constexpr int kBytes = kFp8 ? 1 : 2;  // of a cache element
 
   // Key blocks of a step: as many as keep enough bytes in flight without spilling.
-  static constexpr int kBlocks = Arch::kWave == 64 || kHeadK + kHeadV > 256 ? 1 : 2;
+  static constexpr int kBlocks = Arch::kWave == 64 || kHeadK * kBytes > 128 ? 1 : 2;
   static constexpr int kBlockKeys = Mma::kBlockKeys;
   static constexpr int kStepKeys = kBlocks * kBlockKeys;
   static constexpr int kPages = kStepKeys / 16 > 0 ? kStepKeys / 16 : 1;  // pages are 16 at least
@@ -43,8 +43,8 @@ struct AttentionTraits {
   static constexpr int kVLoads = kShuffle ? kVTiles : Mma::kKeys * kVRuns;
   static constexpr int kVWords = (kShuffle ? Mma::kKeys : kVRun) * kBytes / 4;
 
-  // Where registers are few, queries wait in shared memory.
-  static constexpr bool kSharedQuery = Arch::kVectorRegisters < 512;
+  // Where registers do not hold queries and outputs, queries wait in shared memory.
+  static constexpr bool kSharedQuery = Arch::kVectorRegisters < 512 && kHeadK + kHeadV > 256;
 
   // First element of chunk `chunk` of the score product that a lane group brings.
   static constexpr int k_element(int group, int chunk) {

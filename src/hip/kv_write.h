@@ -134,9 +134,9 @@ class KvWriter {
   ATTNPLAN_DEVICE static Words<2> quantised(const float (&values)[kElements], float scale) {
     Words<2> words;
     ATTNPLAN_UNROLL for (int w = 0; w < 2; ++w) {
-      words.w[w] =
-          pack_fp8<Arch, kCache>(values[4 * w] / scale, values[4 * w + 1] / scale) |
-          pack_fp8<Arch, kCache>(values[4 * w + 2] / scale, values[4 * w + 3] / scale) << 16;
+      words.w[w] = pack_fp8<Arch, kCache>(values[4 * w] / scale, values[4 * w + 1] / scale) |
+                   pack_fp8<Arch, kCache>(values[4 * w + 2] / scale, values[4 * w + 3] / scale)
+                       << 16;
     }
     return words;
   }

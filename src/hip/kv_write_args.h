@@ -16,12 +16,12 @@ struct KvWriteTensor {
   int32_t num_heads;  // 0: this tensor is not written
   int32_t head_size;  // elements, a multiple of 8
   uint8_t* cache;
-  CacheTensor layout;         // strides; its `data` is not used
-  int32_t pages_per_stride;   // as in AttentionArgs
-  int32_t shuffled_values;    // `layout` is that of shuffled V
-  float* scales;              // of single tokens, to be written, where scale_layout says; or NULL
-  ScaleTensor scale_layout;   // strides; its `data` is not used
-  float scale;                // of the whole tensor where there are no scales of tokens
+  CacheTensor layout;        // strides; its `data` is not used
+  int32_t pages_per_stride;  // as in AttentionArgs
+  int32_t shuffled_values;   // `layout` is that of shuffled V
+  float* scales;             // of single tokens, to be written, where scale_layout says; or NULL
+  ScaleTensor scale_layout;  // strides; its `data` is not used
+  float scale;               // of the whole tensor where there are no scales of tokens
 };
 
 // An fp8 byte is value / scale, rounded to nearest even, clamped to the format's largest number;

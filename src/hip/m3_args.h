@@ -18,20 +18,21 @@ struct M3IndexArgs {
   // cache's scale, causal 1, no window. Of the plan: segment, query_start_loc, seq_lens,
   // context_lens and the pages. Nothing else is read.
   AttentionArgs index;
-  const int32_t* row_request;   // [rows of the plan]
+  const int32_t* row_request;  // [rows of the plan]
   const int32_t* row_position;
-  float* scores;                // workspace [index heads, rows of the plan, max_blocks]
-  int64_t scores_head_stride;   // elements
-  int32_t max_blocks;           // of 128 tokens, of the longest request there may be
-  int32_t num_rows;             // of the plan
-  int32_t top_k;                // at most kM3MaxTopK
+  float* scores;               // workspace [index heads, rows of the plan, max_blocks]
+  int64_t scores_head_stride;  // elements
+  int32_t max_blocks;          // of 128 tokens, of the longest request there may be
+  int32_t num_rows;            // of the plan
+  int32_t top_k;               // at most kM3MaxTopK
   int32_t init_blocks;
   int32_t local_blocks;
-  int32_t* selected;            // [index heads, rows, top_k]: blocks in order of rank, then -1
+  int32_t* selected;  // [index heads, rows, top_k]: blocks in order of rank, then -1
   int64_t selected_head_stride;
 
-  // For kernels that read pages of 16 tokens; NULL: not wanted. Row and head r = row * heads + head.
-  int32_t* sparse_table;    // [rows * index heads, top_k * 8] pages, the row's own block last, then 0
+  // For kernels that read pages of 16 tokens; NULL: not wanted. Row and head r = row * heads +
+  // head.
+  int32_t* sparse_table;  // [rows * index heads, top_k * 8] pages, the row's own block last, then 0
   int32_t* sparse_context;  // [rows * index heads] tokens; 0 for pads
 };
 

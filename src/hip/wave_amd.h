@@ -106,6 +106,7 @@ ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) {
 }
 
 ATTNPLAN_DEVICE void schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
+ATTNPLAN_DEVICE void reload_fence() { asm volatile("" ::: "memory"); }
 ATTNPLAN_DEVICE void prefetch_fence() { asm volatile("" ::: "memory"); }
 template <int N>
 ATTNPLAN_DEVICE void keep_in_registers(Words<N>& words) {

@@ -82,7 +82,9 @@ ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
 ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) { return __ldg(address); }
 
 // Keeps the compiler from moving loads and arithmetic across, where that costs (AMD).
-ATTNPLAN_DEVICE void schedule_fence() { asm volatile("" ::: "memory"); }
+ATTNPLAN_DEVICE void schedule_fence() {}
+// Shared memory is read again behind it, however little it changed: registers are worth more.
+ATTNPLAN_DEVICE void reload_fence() { asm volatile("" ::: "memory"); }
 // What follows may not be known to read memory before this point.
 ATTNPLAN_DEVICE void prefetch_fence() {}
 // Holds a value in registers from here on.

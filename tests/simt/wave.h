@@ -123,6 +123,7 @@ inline int32_t load_uniform(const int32_t* address, simt::Site site = simt::Site
 
 inline void schedule_fence() {}
 inline void prefetch_fence() {}
+inline void reload_fence() {}
 template <int N>
 void keep_in_registers(Words<N>&) {}
 
