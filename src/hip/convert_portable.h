@@ -17,7 +17,7 @@ inline uint32_t round_to_fp16(float value) {
   if (std::isnan(value)) return sign | 0x7e00u;
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude >= 65520.0) return sign | 0x7c00u;
-  int exponent = 0;
+  int exponent = -13;  // zero lies among the subnormals
   if (magnitude > 0) std::frexp(magnitude, &exponent);
   exponent = exponent - 1 < -14 ? -14 : exponent - 1;
   // In units of the last place, ties to even.

@@ -37,20 +37,20 @@ class Fp8Definition {
     return code >= 0x80 ? -numbers_[magnitude] : numbers_[magnitude];
   }
 
-  // Every code is looked at: nearest, of two the even one. NaN has one code in each format here.
+  // Every code is looked at: nearest, of two the even one. What lies beyond the largest number gets
+  // that. NaN has one code in each format here.
   uint8_t encode(float value) const {
     if (std::isnan(value)) return fnuz() ? 0x80 : 0x7f;
-    const double magnitude = std::fabs(static_cast<double>(value));
+    const double magnitude = std::fmin(std::fabs(static_cast<double>(value)), largest());
     int best = 0;
     double error = INFINITY;
     for (int code = 0; code < static_cast<int>(numbers_.size()); ++code) {
       const double distance = std::fabs(magnitude - numbers_[code]);
-      if (distance < error || (distance == error && distance < INFINITY && code % 2 == 0)) {
+      if (distance < error || (distance == error && code % 2 == 0)) {
         best = code;
         error = distance;
       }
     }
-    if (std::isinf(magnitude)) best = static_cast<int>(numbers_.size()) - 1;
     if (fnuz() && best == 0) return 0;
     return static_cast<uint8_t>(best | (std::signbit(value) ? 0x80 : 0));
   }

@@ -140,8 +140,8 @@ CacheTensor strides_of(const cpu::TensorLayout& layout, int bytes) {
           chunk};
 }
 
-struct Run {
-  Run(const Case& c_, uint64_t seed) : c(c_), layout(layout_of(c_)), dice(seed) {}
+struct WriteRun {
+  WriteRun(const Case& c_, uint64_t seed) : c(c_), layout(layout_of(c_)), dice(seed) {}
 
   void go(const std::function<void(const KvWriteArgs&)>& kernel) {
     draw_slots();
@@ -286,7 +286,7 @@ template <class Arch, Cache kCache>
 void check() {
   uint64_t seed = 1;
   for (const Case& c : all_cases(kCache)) {
-    Run(c, ++seed).go([&](const KvWriteArgs& args) {
+    WriteRun(c, ++seed).go([&](const KvWriteArgs& args) {
       simt::launch(simt::options_for<Arch>(seed), 1 + seed % 3, 128,
                    [&] { kv_write<Arch, kCache>(args); });
     });
@@ -310,7 +310,7 @@ TYPED_TEST(KvWrite, QuantisesToE5m2) { check<TypeParam, Cache::kE5m2>(); }
 TEST(KvWritePages, SlotsBeyondTheCacheAreReportedAndSkipped) {
   const Case c = {ATTNPLAN_LAYOUT_LBNHC, 0, 16, 1, 64, 64, Cache::kBf16, Scales::kTensor, true};
   for (const bool outside : {false, true}) {
-    Run(c, 3).go([&](KvWriteArgs args) {
+    WriteRun(c, 3).go([&](KvWriteArgs args) {
       // The cache as it is, then one more row at its very end.
       int32_t bad_pages = 0;
       std::vector<int64_t> slots(args.slots, args.slots + args.num_rows);
