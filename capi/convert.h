@@ -5,6 +5,7 @@
 
 #include "attnplan.h"
 #include "attnplan/planner.h"
+#include "fill_error.h"
 
 namespace attnplan {
 
@@ -13,7 +14,6 @@ Status to_step(const attnplan_step* given, Step* step, Error* error);
 Status to_group(const attnplan_group* given, Group* group, Error* error);  // null: nothing is known
 Status to_config(const attnplan_config* given, Config* config, Error* error);
 
-void fill_error(const Error& from, attnplan_error* to);
 // The lists of a NO_ROUTE or NEED_EXACT_SEQ_LENS, as far as the caller has room.
 void fill_lists(const Scratch& scratch, const Error& error, attnplan_error* to);
 attnplan_kv_view from_view(const KvView& view);
