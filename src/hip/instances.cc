@@ -1,7 +1,6 @@
 // The attention kernels of one part of kernels.inc: compiled once per part, as device code, and for
 // the emulation as C++ once for every architecture.
-#include "hip/kernel_stub.h"
-#include "hip/kernel_table.h"
+#include "hip/entries.h"
 #include "hip/paged_attention.h"
 
 namespace attnplan::hip {
@@ -18,48 +17,36 @@ void run(const void* args) {
 #define ATTNPLAN_ENTRY(...) reinterpret_cast<Kernel>(&paged_attention_kernel<__VA_ARGS__>)
 #endif
 
-// A template, so that the lines of other parts are not instantiated.
-template <class Arch, bool kMine, Cache kCache, int kHeadSize, int kVHeadSize, bool kShuffle,
-          int kTiles>
-Kernel entry() {
-  if constexpr (kMine) {
-    return ATTNPLAN_ENTRY(kCache, kHeadSize, kVHeadSize, kShuffle, kTiles);
-  } else {
-    return nullptr;
+struct Table {
+  // A template, so that the lines of other parts are not instantiated.
+  template <class Arch, bool kMine, Cache kCache, int kHeadSize, int kVHeadSize, bool kShuffle,
+            int kTiles>
+  static Kernel entry() {
+    if constexpr (kMine) {
+      return ATTNPLAN_ENTRY(kCache, kHeadSize, kVHeadSize, kShuffle, kTiles);
+    } else {
+      return nullptr;
+    }
   }
-}
 
-template <class Arch>
-const Kernel* entries() {
-  static const Kernel kEntries[] = {
+  template <class Arch>
+  static const Kernel* entries() {
+    static const Kernel kEntries[] = {
 #define ATTNPLAN_ATTENTION(part, cache, head_size, v_head_size, shuffle, tiles)              \
   entry<Arch, part == ATTNPLAN_HIP_PART, Cache::cache, head_size, v_head_size, shuffle != 0, \
         tiles>(),
 #include "hip/kernels.inc"
 #undef ATTNPLAN_ATTENTION
-  };
-  return kEntries;
-}
+    };
+    return kEntries;
+  }
+};
 
 }  // namespace
 
 template <>
-const Kernel* attention_entries<ATTNPLAN_HIP_PART>([[maybe_unused]] TableArch arch) {
-#if defined(ATTNPLAN_HIP_EMULATED)
-  switch (arch) {
-    case TableArch::kGfx90a:
-      return entries<Gfx90a>();
-    case TableArch::kGfx942:
-      return entries<Gfx942>();
-    case TableArch::kGfx950:
-      return entries<Gfx950>();
-    case TableArch::kSm90:
-      return entries<Sm90>();
-  }
-  return nullptr;
-#else
-  return entries<void>();
-#endif
+const Kernel* attention_entries<ATTNPLAN_HIP_PART>(TableArch arch) {
+  return entries_of<Table>(arch);
 }
 
 }  // namespace attnplan::hip

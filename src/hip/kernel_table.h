@@ -11,7 +11,6 @@ namespace attnplan::hip {
 
 // What the emulation runs as. Device code of a GPU knows its own and is handed kOwn.
 enum class TableArch : int32_t { kOwn = 0, kGfx90a = 0, kGfx942, kGfx950, kSm90 };
-inline constexpr int kNumTableArchs = 4;
 
 // What tells one line from another.
 struct AttentionKey {
@@ -49,6 +48,9 @@ Kernel attention_kernel(int line, TableArch arch);
 // The number of the line for `key`, or -1.
 int find_attention(const AttentionKey& key);
 
-Kernel merge_kernel_entry(TableArch arch);
+// Kernels of which there is one for all. services.cc.
+enum class Service : int32_t { kMerge };
+inline constexpr int kNumServices = 1;
+Kernel service_kernel(Service service, TableArch arch);
 
 }  // namespace attnplan::hip

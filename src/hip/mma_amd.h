@@ -41,7 +41,9 @@ ATTNPLAN_DEVICE void Mfma16x16x16<E>::mma(const uint32_t* a, const uint32_t* b, 
 }
 
 template <class E>
-ATTNPLAN_DEVICE void Mfma16x16x32<E>::mma(const uint32_t* a, const uint32_t* b, float* d) {
+ATTNPLAN_DEVICE void Mfma16x16x32<E>::mma([[maybe_unused]] const uint32_t* a,
+                                          [[maybe_unused]] const uint32_t* b,
+                                          [[maybe_unused]] float* d) {
 #if ATTNPLAN_HIP_HAS_MFMA_K32
   const MfmaFloat4 c = {d[0], d[1], d[2], d[3]};
   if constexpr (E::kBf16) {
