@@ -10,7 +10,6 @@ Kernel attention_kernel(int line, TableArch arch) {
   static constexpr Entries kEntries[] = {
 #define ATTNPLAN_ATTENTION(part, ...) &attention_entries<part>,
 #include "hip/kernels.inc"
-#undef ATTNPLAN_ATTENTION
   };
   return kEntries[line](arch)[line];
 }

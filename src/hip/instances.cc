@@ -36,7 +36,6 @@ struct Table {
   entry<Arch, part == ATTNPLAN_HIP_PART, Cache::cache, head_size, v_head_size, shuffle != 0, \
         tiles>(),
 #include "hip/kernels.inc"
-#undef ATTNPLAN_ATTENTION
     };
     return kEntries;
   }

@@ -35,7 +35,6 @@ inline constexpr AttentionKey kAttentionLines[] = {
 #define ATTNPLAN_ATTENTION(part, cache, head_size, v_head_size, shuffle, tiles) \
   {cache_word::cache, head_size, v_head_size, shuffle != 0, tiles},
 #include "hip/kernels.inc"
-#undef ATTNPLAN_ATTENTION
 };
 inline constexpr int kNumAttentionLines = sizeof kAttentionLines / sizeof kAttentionLines[0];
 
