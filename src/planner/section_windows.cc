@@ -86,15 +86,43 @@ void cut_locally(const Plan& plan, int32_t i, Visit visit) {
   }
 }
 
-int64_t local_count(const Plan& plan) {
+int64_t pieces_of(const Plan& plan, int32_t i) {
   const int64_t chunk = plan.state->config.local_attention_chunk;
+  const Positions at = positions_of(plan, i);
+  const int64_t with_keys =
+      at.begin < at.keyless ? (at.keyless - 1) / chunk - at.begin / chunk + 1 : 0;
+  return with_keys + (at.keyless < at.end);
+}
+
+int64_t local_count(const Plan& plan) {
   int64_t count = 0;
-  for (int32_t i = 0; i < plan.lanes->n; ++i) {
-    const Positions at = positions_of(plan, i);
-    if (at.begin < at.keyless) count += (at.keyless - 1) / chunk - at.begin / chunk + 1;
-    count += at.keyless < at.end;
-  }
+  for (int32_t i = 0; i < plan.lanes->n; ++i) count += pieces_of(plan, i);
   return count;
+}
+
+// Pieces that `rows` of so many requests make at most, wherever they stand.
+int64_t most_pieces(const Plan& plan, int64_t rows, int64_t requests) {
+  const int64_t chunk = plan.state->config.local_attention_chunk;
+  const bool may_cut =
+      plan.state->view && plan.group->has_table() && plan.step->phase == Phase::kDraft;
+  const int64_t cut = (rows + requests * (chunk - 2)) / chunk + requests;
+  return std::min(cut + (may_cut ? requests : 0), rows);
+}
+
+// Room for what the device makes of it: rows that begin elsewhere are cut elsewhere, and the true
+// lengths may need a piece more than their bounds.
+int64_t local_room(const Plan& plan) {
+  if (plan.inexact == 0) return local_count(plan);
+  int64_t room = 0, moving_rows = 0;
+  for (int32_t i = 0; i < plan.lanes->n; ++i) {
+    const int32_t rows = plan.lanes->query_lens[i];
+    if (plan.query_inexact(i)) {
+      moving_rows += rows;
+    } else {
+      room += plan.context_inexact(i) ? most_pieces(plan, rows, 1) : pieces_of(plan, i);
+    }
+  }
+  return room + most_pieces(plan, moving_rows, plan.num_query_inexact);
 }
 
 }  // namespace
@@ -114,9 +142,9 @@ void describe_windows(const Plan* plan, const Planner::State& state, SectionList
                    requests + 1, c.requests + 1);
   }
   if (asked(ATTNPLAN_SECTION_LOCAL)) {
-    list->add_records<attnplan_local_batch>(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH,
-                                            plan ? local_count(*plan) : 0, c.local_batches);
-    list->last().validity = device_if(plan && (plan->inexact != 0));
+    list->add(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH, ATTNPLAN_EXTENT_OTHER,
+              device_if(plan && plan->inexact != 0), sizeof(attnplan_local_batch),
+              plan ? local_count(*plan) : 0, plan ? local_room(*plan) : 0, c.local_batches);
   }
 }
 
@@ -144,6 +172,7 @@ void write_windows(const Plan& plan, const SectionSpec& spec, std::byte* bytes) 
         if (plan.lanes->query_lens[i] == 0) continue;
         cut_locally(plan, i, [&](const attnplan_local_batch& piece) { *batch++ = piece; });
       }
+      std::fill_n(batch, spec.used - spec.count, attnplan_local_batch{});
       return;
     }
   }

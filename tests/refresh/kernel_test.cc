@@ -1,0 +1,68 @@
+// plan_refresh on the simulated device: byte for byte what the CPU twin makes of the same plan.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "hip/plan_refresh.h"
+#include "kernel_args.h"
+#include "simt/launch.h"
+
+namespace attnplan::refresh {
+namespace {
+
+constexpr uint64_t kBatches = 500;
+
+uint64_t from_environment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+template <typename Visit>
+void for_each_subject(Visit visit) {
+  const uint64_t only = from_environment("ATTNPLAN_REFRESH_SEED", 0);
+  const uint64_t first = only != 0 ? only : 1;
+  const uint64_t last = only != 0 ? only : from_environment("ATTNPLAN_REFRESH_BATCHES", kBatches);
+  for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
+    const Subject subject(seed);
+    if (!subject.planned()) continue;
+    SCOPED_TRACE("ATTNPLAN_REFRESH_SEED=" + std::to_string(seed));
+    Dice dice(seed ^ 0x9e4e1);
+    visit(subject, &dice);
+  }
+}
+
+size_t first_difference(const Buffer& a, const Buffer& b) {
+  size_t at = 0;
+  while (at < a.size() && a.data()[at] == b.data()[at]) ++at;
+  return at;
+}
+
+// Twin and kernel on copies of `plan`.
+void expect_same(const Buffer& plan, const Tensors& tensors, const cpu::RefreshRules& rules,
+                 Dice* dice) {
+  Buffer by_twin = copy_of(plan), by_kernel = copy_of(plan);
+  const KernelArgs args(tensors, rules, dice->percent(50));
+  const auto found = cpu::refresh(bytes_of(&by_twin), tensors.step(), rules);
+  const Grid grid = random_grid(dice);
+  const uint32_t status = launch_refresh(grid, args.args, &by_kernel);
+  EXPECT_EQ(status, status_bits(found));
+  EXPECT_EQ(first_difference(by_twin, by_kernel), plan.size())
+      << "blocks " << grid.blocks << ", threads " << grid.threads;
+}
+
+TEST(RefreshKernel, IsTheTwinOnTrueLengths) {
+  for_each_subject(
+      [](const Subject& s, Dice* dice) { expect_same(s.host_plan, s.tensors, s.rules(), dice); });
+}
+
+TEST(RefreshKernel, LeavesAnExactPlanAsItIs) {
+  for_each_subject([](const Subject& s, Dice* dice) {
+    Buffer plan = copy_of(s.true_plan);
+    const KernelArgs args(s.tensors, s.rules(), dice->percent(50));
+    EXPECT_EQ(launch_refresh(random_grid(dice), args.args, &plan), 0u);
+    EXPECT_EQ(first_difference(plan, s.true_plan), plan.size());
+  });
+}
+
+}  // namespace
+}  // namespace attnplan::refresh

@@ -1,0 +1,197 @@
+#include "subject.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "contract.h"
+
+namespace attnplan::refresh {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 19;
+
+bool full_width_pads(const Batch& batch, const Buffer& plan) {
+  const auto kernels = batch.kernels ? batch.kernels : oracle::builtin_profile(batch.profile);
+  if (!kernels) return false;
+  const auto segments = property::segments_of(plan);
+  for (size_t i = 0; i < kernels->size(); ++i) {
+    const oracle::Contract& kernel = (*kernels)[i];
+    const bool runs = segments.empty() ? kernel.route == ATTNPLAN_ROUTE_DECODE
+                                       : static_cast<int32_t>(i) == segments.front().kernel;
+    if (runs && kernel.pads == ATTNPLAN_PADS_FULL_WIDTH) return true;
+  }
+  return false;
+}
+
+std::vector<int64_t> random_slots(const Batch& batch, Dice* dice) {
+  std::vector<int64_t> slots;
+  if (!batch.kv_cache || !dice->percent(25)) return slots;
+  const int64_t tokens = int64_t{batch.kv_cache->num_blocks} * batch.kv_cache->block_size;
+  for (int64_t row = 0; row < plan::rows_of(batch); ++row)
+    slots.push_back(dice->in(-9, tokens - 1));
+  return slots;
+}
+
+void copy_table(const Batch& truth, Tensors* out) {
+  if (!truth.kv_cache || !truth.table || !truth.table->ids) return;
+  out->ids = *truth.table->ids;
+  if (truth.table->indptr) {
+    out->indptr = *truth.table->indptr;
+    return;
+  }
+  out->columns = truth.table->columns;
+  out->stride = truth.table->row_stride > 0 ? truth.table->row_stride : truth.table->columns;
+}
+
+// Rows in another order, with one that is nobody's.
+void shuffle_rows(size_t n, Dice* dice, Tensors* out) {
+  std::vector<int64_t> rows(n + 1);
+  std::iota(rows.begin(), rows.end(), 0);
+  for (size_t i = n; i > 0; --i) {
+    std::swap(rows[i], rows[static_cast<size_t>(dice->in(0, static_cast<int64_t>(i)))]);
+  }
+  Ints ids(static_cast<size_t>(out->stride) * (n + 1), -7);
+  for (size_t i = 0; i < n; ++i) {
+    std::copy_n(out->ids.begin() + static_cast<std::ptrdiff_t>(i) * out->stride, out->stride,
+                ids.begin() + rows[i] * out->stride);
+  }
+  out->ids = ids;
+  out->table_rows.assign(rows.begin(), rows.end() - 1);
+}
+
+// The slot of each token in place of the id of each block.
+void name_tokens(const attnplan_kv_cache& cache, Tensors* out) {
+  const int64_t size = cache.block_size;
+  const size_t rows = out->ids.size() / static_cast<size_t>(out->stride);
+  Ints slots;
+  for (size_t row = 0; row < rows; ++row) {
+    for (int64_t token = 0; token < out->columns * size; ++token) {
+      const int64_t id =
+          out->ids[row * static_cast<size_t>(out->stride) + static_cast<size_t>(token / size)];
+      const bool known = 0 <= id && id < cache.num_blocks;
+      slots.push_back(known ? static_cast<int32_t>(id * size + token % size) : -1);
+    }
+  }
+  out->ids = slots;
+  out->columns *= size;
+  out->stride = out->columns;
+  out->tokens = true;
+}
+
+bool can_name_tokens(const Batch& batch, const Tensors& tensors) {
+  const attnplan_kv_cache& cache = *batch.kv_cache;
+  return int64_t{cache.num_blocks} * cache.block_size <= INT32_MAX && tensors.columns > 0 &&
+         static_cast<int64_t>(tensors.ids.size()) * cache.block_size < 100'000 &&
+         (batch.table->flags & ATTNPLAN_GROUP_SKIP_ID_CHECK) == 0;
+}
+
+}  // namespace
+
+cpu::DeviceStep Tensors::step() const {
+  cpu::DeviceStep out;
+  out.query_start_loc = query_start_loc;
+  out.seq_lens = seq_lens;
+  out.table_rows = table_rows;
+  out.slot_mapping = slot_mapping;
+  out.stride = stride;
+  out.columns = columns;
+  if (!indptr.empty()) {
+    out.block_indptr = indptr;
+    out.block_list = ids;
+  } else if (tokens) {
+    out.token_slots = ids;
+  } else {
+    out.block_rows = ids;
+  }
+  return out;
+}
+
+Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* form) {
+  Tensors out;
+  out.query_start_loc = {0};
+  for (int32_t rows : truth.query) out.query_start_loc.push_back(out.query_start_loc.back() + rows);
+  out.seq_lens = *truth.seq_lens;
+  out.slot_mapping = slots;
+  copy_table(truth, &out);
+  if (out.ids.empty() || !out.indptr.empty()) return out;
+  if (form->percent(50)) shuffle_rows(truth.query.size(), form, &out);
+  if (form->percent(50) && can_name_tokens(truth, out)) name_tokens(*truth.kv_cache, &out);
+  return out;
+}
+
+Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)) {
+  Dice dice(seed ^ 0x4ef4e54);
+  if (dice.percent(70)) host.step.flags |= ATTNPLAN_STEP_SEQ_LENS_INEXACT;
+  if (dice.percent(20)) host.step.flags |= ATTNPLAN_STEP_QUERY_LENS_INEXACT;
+  if (host.kv_cache && dice.percent(60)) {
+    host.config.sections |= uint64_t{1} << ATTNPLAN_SECTION_SLOTS;
+  }
+  if (host.table && !host.table->ids) host.table.reset();  // the device has ids or no table
+  let_lengths_add_up(&host);
+  const std::optional<Batch> exact = with_true_lengths(host, &dice);
+  if (!exact) return;
+  truth = *exact;
+  slots = random_slots(host, &dice);
+  tensors = tensors_of(truth, slots, &dice);
+  host_plan = plan_of(host);
+  true_plan = plan_of(truth);
+}
+
+Buffer Subject::plan_of(const Batch& batch) {
+  const BatchStructs structs(batch);
+  property::Error error;
+  const property::Planner planner = property::create_planner(structs.config(), &error);
+  if (!planner) return Buffer();
+  const property::Scratch scratch = property::create_scratch();
+  attnplan_group group = ATTNPLAN_GROUP_INIT;
+  if (structs.group() != nullptr) group = *structs.group();
+  if (!slots.empty()) {
+    group.slot_mapping = slots.data();
+    group.flags |= ATTNPLAN_GROUP_SLOTS_INT64;
+  }
+  const bool given = structs.group() != nullptr || !slots.empty();
+  attnplan_kv_view found = ATTNPLAN_KV_VIEW_INIT;
+  if (attnplan_planner_kv_view(planner.get(), &found, nullptr) == ATTNPLAN_OK) view = found;
+  size_t bytes = 0;
+  if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), given ? &group : nullptr,
+                         &bytes, nullptr) != ATTNPLAN_OK ||
+      bytes > kMostBytes) {
+    return Buffer();
+  }
+  return property::build(planner.get(), scratch.get(), structs.step(), given ? &group : nullptr,
+                         &error);
+}
+
+cpu::RefreshRules Subject::rules() const {
+  cpu::RefreshRules out;
+  const attnplan_config& config = host.config;
+  out.causal = config.mask == ATTNPLAN_MASK_CAUSAL;
+  out.draft = host.step.phase == ATTNPLAN_PHASE_DRAFT;
+  out.full_width_pads = full_width_pads(host, host_plan);
+  out.sliding_window = config.sliding_window;
+  out.local_chunk = config.local_attention_chunk;
+  out.context_world = std::max(config.context_parallel_world, 1);
+  out.context_rank = config.context_parallel_rank;
+  out.context_interleave = std::max(config.context_parallel_interleave, 1);
+  const int32_t kv_heads = std::max(config.num_kv_heads, 1);
+  out.group = (config.num_q_heads > 0 ? config.num_q_heads : 16) / kv_heads;
+  if (view) {
+    out.block_size = host.kv_cache->block_size;
+    out.page_size = view->page_size;
+    out.packed = view->packed != 0;
+  }
+  return out;
+}
+
+Buffer copy_of(const Buffer& plan) {
+  Buffer out(plan.size());
+  if (plan.size() > 0) std::memcpy(out.data(), plan.data(), plan.size());
+  return out;
+}
+
+std::span<std::byte> bytes_of(Buffer* plan) {
+  return {reinterpret_cast<std::byte*>(plan->data()), plan->size()};
+}
+
+}  // namespace attnplan::refresh

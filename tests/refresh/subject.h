@@ -1,0 +1,54 @@
+// A random step with inexact lengths, its plan, and what refresh is given for it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/refresh.h"
+#include "everything.h"
+#include "true_lengths.h"
+
+namespace attnplan::refresh {
+
+using oracle::BatchStructs;
+using oracle::Ints;
+using property::Buffer;
+
+// The tensors of one step on the device, in one of the forms that engines have them in.
+struct Tensors {
+  Ints query_start_loc, seq_lens;
+  Ints ids;                         // blocks or, with `tokens`, slots of tokens
+  Ints indptr;                      // CSR
+  std::vector<int64_t> table_rows;  // empty: a request's number
+  std::vector<int64_t> slot_mapping;
+  int64_t stride = 0, columns = 0;
+  bool tokens = false;
+
+  cpu::DeviceStep step() const;
+};
+
+// `form` draws rows of the table in another order, and a map of tokens in place of blocks.
+Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* form);
+
+struct Subject {
+  explicit Subject(uint64_t seed);
+
+  bool planned() const { return host_plan.size() > 0 && true_plan.size() > 0; }
+  cpu::RefreshRules rules() const;
+
+  Batch host, truth;
+  std::vector<int64_t> slots;  // a slot mapping; empty: none
+  Buffer host_plan, true_plan;
+  Tensors tensors;  // of the truth
+  std::optional<attnplan_kv_view> view;
+
+ private:
+  Buffer plan_of(const Batch& batch);
+};
+
+// `plan` with other lengths.
+Buffer copy_of(const Buffer& plan);
+std::span<std::byte> bytes_of(Buffer* plan);
+
+}  // namespace attnplan::refresh
