@@ -39,12 +39,21 @@ struct M3IndexArgs {
 // Attention over the selected blocks. `attention` says where they are (selected, top_k), and what
 // attention.h wants of the plan besides.
 struct M3SparseArgs {
-  AttentionArgs attention;  // query_tile is `group`; partial_out has num_rows * num_kv_heads *
-                            // splits slots where splits > 1
+  AttentionArgs attention;  // query_tile is `group`; where splits > 1 partial_out and partial_lse
+                            // have a slot for every row of the plan, KV head and split
   const int32_t* row_request;
   const int32_t* row_position;
-  int32_t num_rows;  // of the plan
-  int32_t splits;    // blocks of the grid that share a row and KV head; above 1 m3_merge follows
+  int32_t splits;       // parts that a row's blocks are cut into; above 1 m3_merge follows
+  int32_t v_head_size;  // for m3_merge
 };
+
+inline constexpr int kM3MergeThreads = 128;
+
+// How many parts keep `workers` blocks of a grid busy. More than a part a block gains nothing.
+constexpr int32_t m3_splits(int64_t rows, int32_t num_kv_heads, int32_t top_k, int32_t workers) {
+  const int64_t units = rows * num_kv_heads;
+  const int64_t splits = units > 0 ? workers / units : 1;
+  return splits < 1 ? 1 : splits > top_k ? top_k : static_cast<int32_t>(splits);
+}
 
 }  // namespace attnplan::hip

@@ -41,6 +41,23 @@ template <class Arch>
 ATTNPLAN_DEVICE bool wave_any(bool condition) {
   return ballot<Arch>(condition) != 0;
 }
+// Takes from the lane that `kControl` of the DPP instructions names, in the rows of `kRows`.
+template <int kControl, int kRows>
+ATTNPLAN_DEVICE uint32_t larger_by_dpp(uint32_t value) {
+  const auto other = static_cast<uint32_t>(
+      __builtin_amdgcn_update_dpp(0, static_cast<int>(value), kControl, kRows, 0xf, false));
+  return value > other ? value : other;
+}
+template <class Arch>
+ATTNPLAN_DEVICE uint32_t wave_maximum(uint32_t value) {
+  value = larger_by_dpp<0x111, 0xf>(value);  // within rows of 16 lanes: shifts by 1, 2, 4, 8
+  value = larger_by_dpp<0x112, 0xf>(value);
+  value = larger_by_dpp<0x114, 0xf>(value);
+  value = larger_by_dpp<0x118, 0xf>(value);
+  value = larger_by_dpp<0x142, 0xa>(value);  // the last lane of a row to the next row
+  value = larger_by_dpp<0x143, 0xc>(value);  // lane 31 to both upper rows
+  return static_cast<uint32_t>(__builtin_amdgcn_readlane(static_cast<int>(value), 63));
+}
 template <class Arch>
 ATTNPLAN_DEVICE int uniform(int value) {
   return __builtin_amdgcn_readfirstlane(value);
@@ -50,6 +67,7 @@ ATTNPLAN_DEVICE float exp2_approx(float x) { return __builtin_amdgcn_exp2f(x); }
 ATTNPLAN_DEVICE float log2_approx(float x) { return __builtin_amdgcn_logf(x); }
 ATTNPLAN_DEVICE float reciprocal_approx(float x) { return __builtin_amdgcn_rcpf(x); }
 ATTNPLAN_DEVICE float maximum(float a, float b) { return __builtin_fmaxf(a, b); }
+ATTNPLAN_DEVICE float maximum_or_nan(float a, float b) { return a > b || a != a ? a : b; }
 
 ATTNPLAN_DEVICE uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   // v_perm_b32 wants one byte a selector: spread the (constant) nibbles.

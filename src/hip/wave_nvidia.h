@@ -28,6 +28,11 @@ template <class Arch>
 ATTNPLAN_DEVICE bool wave_any(bool condition) {
   return __any_sync(0xffffffffu, condition) != 0;
 }
+// The largest of the wave's values, in every lane.
+template <class Arch>
+ATTNPLAN_DEVICE uint32_t wave_maximum(uint32_t value) {
+  return __reduce_max_sync(0xffffffffu, value);
+}
 // Promises that every lane of the wave holds the same value.
 template <class Arch>
 ATTNPLAN_DEVICE int uniform(int value) {
@@ -50,6 +55,12 @@ ATTNPLAN_DEVICE float reciprocal_approx(float x) {
   return y;
 }
 ATTNPLAN_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
+// NaN where either is.
+ATTNPLAN_DEVICE float maximum_or_nan(float a, float b) {
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+}
 
 // Bytes chosen by the nibbles of `selector` from b:a (0-3: a, 4-7: b), lowest nibble first.
 ATTNPLAN_DEVICE uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {

@@ -1,9 +1,8 @@
 // Conversions to and from fp8, in the form that each architecture uses, against the definition.
-#include "hip/fp8_definition.h"
-
 #include <gtest/gtest.h>
 
 #include "hip/convert.h"
+#include "hip/fp8_definition.h"
 #include "property/dice.h"
 
 namespace attnplan::hip {
@@ -14,8 +13,7 @@ std::vector<float> interesting_floats(const Fp8Definition& format) {
   std::vector<float> floats = {INFINITY, NAN, 3.4e38f, 1e-45f, 1e-38f};
   const auto add = [&](double number) {
     const auto near = static_cast<float>(number);
-    floats.insert(floats.end(),
-                  {near, std::nextafter(near, INFINITY), std::nextafter(near, 0.0f)});
+    floats.insert(floats.end(), {near, std::nextafter(near, INFINITY), std::nextafter(near, 0.0f)});
   };
   const std::vector<double>& numbers = format.numbers();
   for (size_t i = 0; i < numbers.size(); ++i) {

@@ -75,9 +75,7 @@ struct Storage {
   void expect(int64_t offset, const void* value, size_t bytes) {
     std::memcpy(expected.data() + kGuard + offset, value, bytes);
   }
-  bool matches() {
-    return std::memcmp(data() - kGuard, expected.data(), expected.size()) == 0;
-  }
+  bool matches() { return std::memcmp(data() - kGuard, expected.data(), expected.size()) == 0; }
   std::vector<uint8_t> actual, expected;
 };
 
@@ -107,7 +105,8 @@ struct Tensor {
 void expect_head(const Case& c, Tensor* tensor, const uint16_t* row, int64_t scale_at,
                  const std::function<int64_t(int32_t)>& address) {
   if (!is_fp8(c.cache)) {
-    for (int32_t e = 0; e < tensor->head_size; ++e) tensor->cache.expect(address(e) * 2, row + e, 2);
+    for (int32_t e = 0; e < tensor->head_size; ++e)
+      tensor->cache.expect(address(e) * 2, row + e, 2);
     return;
   }
   const Fp8Definition format(c.cache);
@@ -119,8 +118,8 @@ void expect_head(const Case& c, Tensor* tensor, const uint16_t* row, int64_t sca
       if (magnitude > largest) largest = magnitude;
     }
     largest = std::min(largest, std::numeric_limits<float>::max());
-    scale = std::max(largest / static_cast<float>(format.largest()),
-                     std::numeric_limits<float>::min());
+    scale =
+        std::max(largest / static_cast<float>(format.largest()), std::numeric_limits<float>::min());
     if (largest == 0) scale = 1;
     tensor->scales.expect(scale_at * 4, &scale, 4);
   }
@@ -202,8 +201,7 @@ struct WriteRun {
       for (size_t i = 0; i < tensors->size(); ++i) {
         Tensor& tensor = (*tensors)[i];
         for (int32_t head = 0; head < tensor.heads; ++head) {
-          const int64_t scale_at =
-              (page * tensor.heads + head) * c.page_size + token % c.page_size;
+          const int64_t scale_at = (page * tensor.heads + head) * c.page_size + token % c.page_size;
           cpu::TensorLayout at = i == 0 ? layout.k : layout.v;
           at.base = 0;
           const int64_t begin = layout.row_address(at, page, head, token % c.page_size);

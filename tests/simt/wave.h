@@ -77,6 +77,14 @@ bool wave_any(bool condition, simt::Site site = simt::Site::here()) {
   return simt::exchange(simt::kBallot, condition, 0, Arch::kWave, site) != 0;
 }
 template <class Arch>
+uint32_t wave_maximum(uint32_t value, simt::Site site = simt::Site::here()) {
+  for (int mask = 1; mask < Arch::kWave; mask *= 2) {
+    const uint32_t other = shuffle_xor<Arch>(value, mask, site);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+template <class Arch>
 int uniform(int value, simt::Site site = simt::Site::here()) {
   return static_cast<int>(static_cast<uint32_t>(
       simt::exchange(simt::kUniform, static_cast<uint32_t>(value), 0, Arch::kWave, site)));
@@ -86,6 +94,7 @@ inline float exp2_approx(float x) { return simt::flushed(std::exp2(x)); }
 inline float log2_approx(float x) { return std::log2(simt::flushed(x)); }
 inline float reciprocal_approx(float x) { return simt::flushed(1.0f / simt::flushed(x)); }
 inline float maximum(float a, float b) { return std::fmax(a, b); }
+inline float maximum_or_nan(float a, float b) { return a > b || std::isnan(a) ? a : b; }
 
 inline uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   if ((selector & 0xffff8888u) != 0) simt::fail("select_bytes: a selector has nibbles of 0 to 7");

@@ -1,0 +1,178 @@
+// MiniMax-M3 sparse attention: every row and KV head attends the blocks that were selected for it.
+// Where rows are few, several blocks of the grid share one, and m3_merge puts their parts together.
+#pragma once
+
+#include "hip/m3_args.h"
+#include "hip/paged_attention.h"
+
+namespace attnplan::hip {
+
+// Of a segment, as both kernels see it.
+struct M3SparseRows {
+  ATTNPLAN_DEVICE explicit M3SparseRows(const AttentionArgs& args)
+      : req_begin(load_uniform(&args.segment->req_begin)),
+        begin(load_uniform(&args.segment->row_begin)),
+        end(load_uniform(&args.segment->row_end)),
+        starts(args.query_start_loc + load_uniform(&args.segment->query_start_loc_begin) -
+               req_begin) {}
+  int32_t req_begin;
+  int32_t begin;
+  int32_t end;
+  const int32_t* starts;  // of request i at [i]
+};
+
+template <class T>
+class M3Sparse {
+ public:
+  using Arch = typename T::Arch;
+
+  ATTNPLAN_DEVICE M3Sparse(const M3SparseArgs& args, BlockMemory<T>& memory)
+      : args_(args),
+        attention_(args.attention),
+        rows_(args.attention),
+        paged_(args.attention, memory),
+        lane_(lane_index<Arch>()) {}
+
+  ATTNPLAN_DEVICE void run() {
+    const int32_t heads = attention_.num_kv_heads;
+    const int32_t units = (rows_.end - rows_.begin) * heads * args_.splits;
+    for (int32_t unit = block_index(); unit < units; unit += grid_blocks()) {
+      const int32_t rest = unit / args_.splits;
+      attend(rows_.begin + rest / heads, rest % heads, unit % args_.splits);
+    }
+  }
+
+ private:
+  ATTNPLAN_DEVICE void attend(int32_t row, int32_t head, int32_t split) {
+    const int32_t position = load_uniform(args_.row_position + row);
+    if (position < 0) {
+      if (args_.splits == 1) clear(row, head);
+      return;
+    }
+    const int32_t request = load_uniform(args_.row_request + row);
+    const int32_t own = row - rows_.begin - load_uniform(rows_.starts + request);
+    const int32_t* blocks = attention_.selected + head * attention_.selected_head_stride +
+                            static_cast<int64_t>(row) * attention_.top_k;
+    const int32_t count = selected(blocks);
+    const int32_t share = (count + args_.splits - 1) / args_.splits;
+    const int32_t first = split * share;
+    const int32_t left = first < count ? count - first : 0;
+    const int32_t slot =
+        args_.splits > 1 ? (row * attention_.num_kv_heads + head) * args_.splits + split : -1;
+    paged_.attend({request, head, own, own + 1, 0, position + 1, slot, 0}, head, blocks + first,
+                  left < share ? left : share);
+  }
+
+  // Blocks of the list: those in front of the first -1.
+  ATTNPLAN_DEVICE int32_t selected(const int32_t* blocks) const {
+    const bool none = lane_ < attention_.top_k && blocks[lane_] < 0;
+    const auto behind = static_cast<int32_t>(
+        wave_maximum<Arch>(none ? static_cast<uint32_t>(attention_.top_k - lane_) : 0u));
+    return attention_.top_k - behind;
+  }
+
+  ATTNPLAN_DEVICE void clear(int32_t row, int32_t kv_head) const {
+    for (int32_t h = 0; h < attention_.group; ++h) {
+      const int32_t head = kv_head * attention_.group + h;
+      uint16_t* out =
+          attention_.out + row * attention_.out_row_stride + head * attention_.out_head_stride;
+      for (int32_t e = thread_index(); e < T::kHeadV; e += block_threads()) out[e] = 0;
+      if (attention_.lse != nullptr && thread_index() == 0) {
+        attention_.lse[row * attention_.lse_row_stride + head] = kMinusInfinity;
+      }
+    }
+  }
+
+  const M3SparseArgs& args_;
+  const AttentionArgs& attention_;
+  const M3SparseRows rows_;
+  PagedAttention<T> paged_;
+  const int lane_;
+};
+
+// Splits of a row and query head, weighted by their sums of exponentials. A wave takes one at a
+// time, a lane four elements of it.
+template <class Arch>
+class M3Merge {
+ public:
+  ATTNPLAN_DEVICE explicit M3Merge(const M3SparseArgs& args)
+      : args_(args), attention_(args.attention), lane_(lane_index<Arch>()) {}
+
+  ATTNPLAN_DEVICE void run() const {
+    const M3SparseRows rows(attention_);
+    const int32_t heads = attention_.num_kv_heads * attention_.group;
+    const int waves = block_threads() / Arch::kWave;
+    for (int32_t unit = block_index() * waves + wave_index<Arch>();
+         unit < (rows.end - rows.begin) * heads; unit += grid_blocks() * waves) {
+      merge(rows.begin + unit / heads, unit % heads);
+    }
+  }
+
+ private:
+  ATTNPLAN_DEVICE void merge(int32_t row, int32_t head) const {
+    const int32_t kv_head = head / attention_.group;
+    const int64_t slot = (int64_t{row} * attention_.num_kv_heads + kv_head) * args_.splits;
+    const int64_t first = slot * attention_.group + head % attention_.group;
+    const bool pad = load_uniform(args_.row_position + row) < 0;
+    const int32_t splits = pad ? 0 : args_.splits;
+    float most = kMinusInfinity;
+    for (int32_t j = 0; j < splits; ++j) most = maximum(most, lse(first, j));
+    const float base = most == kMinusInfinity ? 0 : most;
+    uint16_t* to =
+        attention_.out + row * attention_.out_row_stride + head * attention_.out_head_stride;
+    float sum = 0;
+    for (int32_t j = 0; j < splits; ++j) sum += exp2_approx(lse(first, j) - base);
+    const float factor = sum > 0 ? attention_.v_scale / sum : 0;
+    for (int32_t e = 4 * lane_; e < args_.v_head_size; e += 4 * Arch::kWave) {
+      float value[4] = {0, 0, 0, 0};
+      for (int32_t j = 0; j < splits; ++j) {
+        const float weight = exp2_approx(lse(first, j) - base);
+        const Words<4> words = load_words<4>(
+            attention_.partial_out + (first + j * attention_.group) * args_.v_head_size + e);
+        ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) value[i] += weight * float_of(words.w[i]);
+      }
+      ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) value[i] *= factor;
+      const bool bf16 = attention_.q_is_bf16 != 0;
+      store_words<2>(to + e,
+                     Words<2>{{pair(bf16, value[0], value[1]), pair(bf16, value[2], value[3])}});
+    }
+    if (attention_.lse != nullptr && lane_ == 0) {
+      attention_.lse[row * attention_.lse_row_stride + head] =
+          sum > 0 ? (most + log2_approx(sum)) * kLn2 : kMinusInfinity;
+    }
+  }
+  ATTNPLAN_DEVICE static uint32_t pair(bool bf16, float low, float high) {
+    return bf16 ? pack_bf16(low, high) : pack_fp16(low, high);
+  }
+  ATTNPLAN_DEVICE float lse(int64_t first, int32_t split) const {
+    return attention_.partial_lse[first + split * attention_.group];
+  }
+
+  const M3SparseArgs& args_;
+  const AttentionArgs& attention_;
+  const int lane_;
+};
+
+template <class T>
+ATTNPLAN_DEVICE void m3_sparse(const M3SparseArgs& args) {
+  ATTNPLAN_SHARED(BlockMemory<T>, memory);
+  M3Sparse<T>(args, memory).run();
+}
+template <class Arch>
+ATTNPLAN_DEVICE void m3_merge(const M3SparseArgs& args) {
+  M3Merge<Arch>(args).run();
+}
+
+#if !defined(ATTNPLAN_HIP_EMULATED)
+template <Cache kCache, int kHeadK, int kHeadV, bool kShuffle>
+ATTNPLAN_LAUNCH_BOUNDS(kAttentionWaves* DeviceArch::kWave, 2)
+ATTNPLAN_GLOBAL void m3_sparse_kernel(M3SparseArgs args) {
+  m3_sparse<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, 1>>(args);
+}
+static ATTNPLAN_LAUNCH_BOUNDS(kM3MergeThreads, 1) ATTNPLAN_GLOBAL
+    void m3_merge_kernel(M3SparseArgs args) {
+  m3_merge<DeviceArch>(args);
+}
+#endif
+
+}  // namespace attnplan::hip
