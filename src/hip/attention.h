@@ -229,18 +229,14 @@ struct Attention {
       Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] = 0; });
     }
     if constexpr (T::kSharedQuery) reload_fence();
-    ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
-      ATTNPLAN_UNROLL for (int part = 0; part < KeyRegisters<T>::kParts; ++part) {
-        Words<4> query[T::kQueryTiles][kQueries];
-        ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-          q.load(i, KeyRegisters<T>::kParts * j + part, query[i]);
-        }
-        ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
-          ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
-            const Words<4> key = k.chunk(u, t, j, part);
-            ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-              Mma::score(key, query[i], scores[i][u][t]);
-            }
+    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+        ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
+          const Words<4> key = k.chunk(u, t, c);
+          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+            Words<4> query[kQueries];
+            q.load(i, c, query);
+            Mma::score(key, query, scores[i][u][t]);
           }
         }
       }

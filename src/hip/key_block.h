@@ -97,26 +97,24 @@ struct KeyRegisters {
           (cursor.token(begin + key) + row % Mma::kColumns) * args.k.token_stride +
           group * chunk_stride;
       const int64_t tile_stride = Mma::kColumns * args.k.token_stride;
-      ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
-        ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+        ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
           words[u][t][j] = load_words_stream<4>(address + t * tile_stride + 4 * j * chunk_stride);
         }
       }
     }
   }
-  // Part `part` (of kParts) of load `j`, 8 elements of the lane's key in the product's element:
-  // chunk kParts * j + part of the score product.
-  static constexpr int kParts = T::kFp8 ? 2 : 1;
-  ATTNPLAN_DEVICE Words<4> chunk(int u, int t, int j, int part) const {
+  // Chunk `chunk` of the score product: 8 elements of the lane's key in the product's element.
+  ATTNPLAN_DEVICE Words<4> chunk(int u, int t, int chunk) const {
     if constexpr (!T::kFp8) {
-      return words[u][t][j];
+      return words[u][t][chunk];
     } else {
-      Words<4> chunk;
+      Words<4> converted;
       ATTNPLAN_UNROLL for (int i = 0; i < 4; ++i) {
-        chunk.w[i] = fp8_pair_to_fp16<typename T::Arch, T::kCache>(
-            words[u][t][j].w[2 * part + i / 2], i % 2);
+        converted.w[i] = fp8_pair_to_fp16<typename T::Arch, T::kCache>(
+            words[u][t][chunk / 2].w[chunk % 2 * 2 + i / 2], i % 2);
       }
-      return chunk;
+      return converted;
     }
   }
 };
