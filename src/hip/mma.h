@@ -36,7 +36,7 @@ struct Mfma16x16x16 {
   static constexpr Coordinate a(int l, int e) { return {l % 16, 4 * (l / 16) + e}; }
   static constexpr Coordinate b(int l, int e) { return {4 * (l / 16) + e, l % 16}; }
   static constexpr Coordinate d(int l, int e) { return {4 * (l / 16) + e, l % 16}; }
-  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d);
+  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d ATTNPLAN_CALLER);
 };
 
 // v_mfma_f32_16x16x32 of gfx950: 8 elements a lane.
@@ -47,7 +47,7 @@ struct Mfma16x16x32 {
   static constexpr Coordinate a(int l, int e) { return {l % 16, 8 * (l / 16) + e}; }
   static constexpr Coordinate b(int l, int e) { return {8 * (l / 16) + e, l % 16}; }
   static constexpr Coordinate d(int l, int e) { return {4 * (l / 16) + e, l % 16}; }
-  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d);
+  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d ATTNPLAN_CALLER);
 };
 
 // mma.sync.m16n8k16.
@@ -60,7 +60,7 @@ struct MmaSync16x8x16 {
   }
   static constexpr Coordinate b(int l, int e) { return {2 * (l % 4) + e % 2 + 8 * (e / 2), l / 4}; }
   static constexpr Coordinate d(int l, int e) { return {l / 4 + 8 * (e / 2), 2 * (l % 4) + e % 2}; }
-  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d);
+  ATTNPLAN_DEVICE static void mma(const uint32_t* a, const uint32_t* b, float* d ATTNPLAN_CALLER);
 };
 
 }  // namespace attnplan::hip
@@ -114,37 +114,38 @@ struct AttentionMma {
 
   // scores += K chunk * Q chunk over 32 elements: each lane brings 8 of its key and of each of its
   // query rows.
-  ATTNPLAN_DEVICE static void score(const Words<4>& k, const Words<4>* q, float* scores) {
+  ATTNPLAN_DEVICE static void score(const Words<4>& k, const Words<4>* q,
+                                    float* scores ATTNPLAN_CALLER) {
     if constexpr (kMfma && Arch::kMatrixK == 32) {
-      Mfma16x16x32<E>::mma(k.w, q[0].w, scores);
+      Mfma16x16x32<E>::mma(k.w, q[0].w, scores ATTNPLAN_PASS_CALLER);
     } else if constexpr (kMfma) {
-      Mfma16x16x16<E>::mma(k.w, q[0].w, scores);
-      Mfma16x16x16<E>::mma(k.w + 2, q[0].w + 2, scores);
+      Mfma16x16x16<E>::mma(k.w, q[0].w, scores ATTNPLAN_PASS_CALLER);
+      Mfma16x16x16<E>::mma(k.w + 2, q[0].w + 2, scores ATTNPLAN_PASS_CALLER);
     } else {
       ATTNPLAN_UNROLL for (int s = 0; s < 4; s += 2) {
         const uint32_t a[4] = {q[0].w[s], q[1].w[s], q[0].w[s + 1], q[1].w[s + 1]};
-        MmaSync16x8x16<E>::mma(a, k.w + s, scores);
+        MmaSync16x8x16<E>::mma(a, k.w + s, scores ATTNPLAN_PASS_CALLER);
       }
     }
   }
   // P word `2 * tile + half` packs accumulators 2 * half and 2 * half + 1 of score tile `tile`.
   // output += P * V column tile.
-  ATTNPLAN_DEVICE static void output(const Pack& p, const VColumn& v, float* out) {
+  ATTNPLAN_DEVICE static void output(const Pack& p, const VColumn& v, float* out ATTNPLAN_CALLER) {
     if constexpr (kMfma && Arch::kMatrixK == 32) {
-      Mfma16x16x32<E>::mma(v.w, p.w, out);
+      Mfma16x16x32<E>::mma(v.w, p.w, out ATTNPLAN_PASS_CALLER);
     } else if constexpr (kMfma) {
-      Mfma16x16x16<E>::mma(v.w, p.w, out);
-      Mfma16x16x16<E>::mma(v.w + 2, p.w + 2, out);
+      Mfma16x16x16<E>::mma(v.w, p.w, out ATTNPLAN_PASS_CALLER);
+      Mfma16x16x16<E>::mma(v.w + 2, p.w + 2, out ATTNPLAN_PASS_CALLER);
     } else {
-      MmaSync16x8x16<E>::mma(p.w, v.w, out);
+      MmaSync16x8x16<E>::mma(p.w, v.w, out ATTNPLAN_PASS_CALLER);
     }
   }
   // Over the lanes that hold the same query rows.
   template <class Op>
-  ATTNPLAN_DEVICE static float reduce_keys(float value, Op op) {
+  ATTNPLAN_DEVICE static float reduce_keys(float value, Op op ATTNPLAN_CALLER) {
     constexpr int kFirst = kMfma ? 16 : 1;
-    value = op(value, shuffle_xor<Arch>(value, kFirst));
-    return op(value, shuffle_xor<Arch>(value, 2 * kFirst));
+    value = op(value, shuffle_xor<Arch>(value, kFirst ATTNPLAN_PASS_CALLER));
+    return op(value, shuffle_xor<Arch>(value, 2 * kFirst ATTNPLAN_PASS_CALLER));
   }
 };
 

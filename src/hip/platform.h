@@ -1,6 +1,10 @@
 // Which compiler reads this: HIP for AMD, nvcc for NVIDIA, or a C++ compiler for the emulation of
 // tests/simt. Everything that differs between them hides behind the names defined here and in
 // wave.h, mma.h and runtime.h.
+//
+// ATTNPLAN_CALLER ends the parameters of a helper that does nothing but pass a wave instruction on,
+// with ATTNPLAN_PASS_CALLER in its call: the emulation then tells its callers apart, and lanes that
+// wait in two of them have not met. Nothing on hardware.
 #pragma once
 
 #if defined(ATTNPLAN_HIP_EMULATED)
@@ -8,6 +12,8 @@
 #define ATTNPLAN_GLOBAL
 #define ATTNPLAN_UNROLL
 #define ATTNPLAN_LAUNCH_BOUNDS(threads, blocks)
+#define ATTNPLAN_CALLER , ::attnplan::simt::Site site = ::attnplan::simt::Site::here()
+#define ATTNPLAN_PASS_CALLER , site
 #elif defined(__CUDACC__)
 #define ATTNPLAN_HIP_NVIDIA 1
 #define ATTNPLAN_DEVICE __device__ __forceinline__
@@ -22,4 +28,8 @@
 // The second figure of an AMD kernel is waves a SIMD, which the register count decides.
 #define ATTNPLAN_LAUNCH_BOUNDS(threads, blocks) \
   __attribute__((amdgpu_flat_work_group_size(threads, threads)))
+#endif
+#if !defined(ATTNPLAN_HIP_EMULATED)
+#define ATTNPLAN_CALLER
+#define ATTNPLAN_PASS_CALLER
 #endif

@@ -44,8 +44,8 @@ ATTNPLAN_DEVICE float float_of(uint32_t bits) { return __builtin_bit_cast(float,
 ATTNPLAN_DEVICE uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 
 template <class Arch>
-ATTNPLAN_DEVICE float shuffle_xor(float value, int mask) {
-  return float_of(shuffle_xor<Arch>(bits_of(value), mask));
+ATTNPLAN_DEVICE float shuffle_xor(float value, int mask ATTNPLAN_CALLER) {
+  return float_of(shuffle_xor<Arch>(bits_of(value), mask ATTNPLAN_PASS_CALLER));
 }
 
 }  // namespace attnplan::hip

@@ -95,15 +95,31 @@ TEST(Meetings, TwoCallsOfOneInstructionAreTwoPlaces) {
 }
 
 TEST(Meetings, ALaneMissingAtAMatrixInstructionIsNamed) {
+  const int line = __LINE__ + 4;
   const Kernel kernel = [] {
     const uint32_t operand[2] = {};
     float sums[4] = {};
     if (thread_index() != 63) Mfma16x16x16<Bf16>::mma(operand, operand, sums);
   };
-  expect_error_with(64, kernel,
-                    {"block 0, wave 0: lanes of a wave do not meet: lanes 0-62 wait at mfma "
-                     "16x16x16 (",
-                     "; lane 63 has returned"});
+  expect_error(64, kernel,
+               "block 0, wave 0: lanes of a wave do not meet: lanes 0-62 wait at mfma 16x16x16" +
+                   here(line) + "; lane 63 has returned");
+}
+
+TEST(Meetings, TwoCallersOfAHelperAreTwoPlaces) {
+  using Mma = AttentionMma<Gfx942, Bf16>;
+  const auto sum = [](float a, float b) { return a + b; };
+  const int line = __LINE__ + 3;
+  const Kernel kernel = [sum] {
+    if (thread_index() < 63) {
+      (void)Mma::reduce_keys(1.0f, sum);
+    } else {
+      (void)Mma::reduce_keys(2.0f, sum);
+    }
+  };
+  expect_error(64, kernel,
+               "block 0, wave 0: lanes of a wave do not meet: lanes 0-62 wait at shuffle_xor" +
+                   here(line) + "; lane 63 waits at shuffle_xor" + here(line + 2));
 }
 
 TEST(Meetings, AWaveMissingAtABarrierIsNamed) {
@@ -278,6 +294,15 @@ TEST(Registers, UninitialisedOnesShowInTheResult) {
     if (thread_index() == 0) result = sums[0];
   });
   EXPECT_EQ(result, 16);
+}
+
+// Plain arrays too, by a compiler option: NaN, or too large to stay unseen.
+TEST(Registers, UninitialisedArraysShowInTheResult) {
+  simt::launch(simt::options_for<Gfx942>(1), 1, 64, [] {
+    float sums[4];
+    if (block_threads() == 1) sums[0] = sums[1] = sums[2] = sums[3] = 0;
+    for (const float sum : sums) EXPECT_FALSE(std::fabs(sum) < 1e38f);
+  });
 }
 
 TEST(Registers, IndicesAreChecked) {

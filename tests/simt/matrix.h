@@ -56,8 +56,7 @@ struct MatrixMaps {
 };
 
 template <class I>
-void multiply(const char* name, const uint32_t* a, const uint32_t* b, float* d,
-              Site site = Site::here()) {
+void multiply(const char* name, const uint32_t* a, const uint32_t* b, float* d, Site site) {
   static const Instruction instruction = {name, execute_multiply, &MatrixMaps<I>::kShape};
   MatrixRegisters registers = {a, b, d};
   wave_instruction(instruction, &registers, I::kWave, site);
