@@ -145,82 +145,131 @@ struct Attention {
     return load_uniform(task.blocks + step / kSteps) * kSelectedKeys + step % kSteps * T::kStepKeys;
   }
 
-  ATTNPLAN_DEVICE void run(const AttentionArgs& args, const WaveTask& task, int lane) {
-    // Keys that some row of the wave sees, and those that all of them see.
+  // What a wave has to look at.
+  struct Range {
+    int32_t step, last_step;     // of kStepKeys keys; the second exclusive
+    int32_t all_begin, all_end;  // keys that every row sees: steps inside need no mask
+    int32_t limit;               // nothing was ever written at and behind it
+  };
+
+  ATTNPLAN_DEVICE static Range range_of(const AttentionArgs& args, const WaveTask& task) {
     const int32_t rows = 16 * T::kQueryTiles;
     const int32_t first = task.context_len + task.row_begin + task.first_packed / args.group;
     const int32_t last =
         smaller(task.context_len + task.row_end - 1,
                 task.context_len + task.row_begin + (task.first_packed + rows - 1) / args.group);
-    const int32_t limit = smaller(task.kv_end, task.seq_len);
-    int32_t end = limit, all_end = last >= task.seq_len ? 0 : limit;
-    int32_t begin = task.kv_begin, all_begin = task.kv_begin;
+    Range range;
+    range.limit = smaller(task.kv_end, task.seq_len);
+    int32_t begin = task.kv_begin, end = range.limit;  // keys that some row sees
+    range.all_begin = begin;
+    range.all_end = last >= task.seq_len ? 0 : end;
     if (args.causal != 0) {
       end = smaller(end, last + 1);
-      all_end = smaller(all_end, first + 1);
+      range.all_end = smaller(range.all_end, first + 1);
     }
     if (args.sliding_window > 0) {
       begin = larger(begin, first - args.sliding_window + 1);
-      all_begin = larger(all_begin, last - args.sliding_window + 1);
+      range.all_begin = larger(range.all_begin, last - args.sliding_window + 1);
     }
-    int32_t step = begin / T::kStepKeys + task.first_step;
-    int32_t last_step = (end + T::kStepKeys - 1) / T::kStepKeys;
+    range.step = begin / T::kStepKeys + task.first_step;
+    range.last_step = (end + T::kStepKeys - 1) / T::kStepKeys;
     if (task.blocks != nullptr) {
-      step = task.first_step;
-      last_step = task.num_blocks * (kSelectedKeys / T::kStepKeys);
+      range.step = task.first_step;
+      range.last_step = task.num_blocks * (kSelectedKeys / T::kStepKeys);
     }
-    if (end <= begin || step >= last_step) return;
+    if (end <= begin) range.last_step = range.step;
+    return range;
+  }
 
-    const PageCursor cursor(args, task.request, task.seq_len);
-    const uint8_t* k_base = args.k.data + task.kv_head * args.k.head_stride;
-    const uint8_t* v_base = args.v.data + task.kv_head * args.v.head_stride;
-    KeyRegisters<T> k;
-    ValueRegisters<T> v;
-    StepPages<T> pages, next_pages;
-    int32_t key = step_begin(task, step);
-    pages.load(cursor, key);
-    k.load(args, k_base, cursor, pages, key, lane);
-    schedule_fence();
-    v.load(args, v_base, cursor, pages, key, lane);
-    prefetch_fence();
-    for (;;) {
-      // The next step, or this one again, so that loads need no condition.
-      const bool more = step + task.step_stride < last_step;
-      step = more ? step + task.step_stride : step;
-      const int32_t next = step_begin(task, step);
+  // The keys and values in flight or in use.
+  struct Stream {
+    ATTNPLAN_DEVICE Stream(const AttentionArgs& args, const WaveTask& task)
+        : cursor(args, task.request, task.seq_len),
+          k_base(args.k.data + task.kv_head * args.k.head_stride),
+          v_base(args.v.data + task.kv_head * args.v.head_stride) {}
+    ATTNPLAN_DEVICE void find(const WaveTask& task, int32_t step) {
+      next = step_begin(task, step);
       next_pages.load(cursor, next);
-
-      float scores[T::kQueryTiles][T::kBlocks][Mma::kTiles][4];
-      score(k, scores);
-      schedule_fence();
-      if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
-        if (args.k_scales.data != nullptr) {
-          scale_keys<true>(args, args.k_scales, task, cursor, pages, key, lane, scores);
-        }
-      }
+    }
+    ATTNPLAN_DEVICE void fetch_keys(const AttentionArgs& args, int lane) {
       k.load(args, k_base, cursor, next_pages, next, lane);
       prefetch_fence();
       schedule_fence();
-      finish_scores(args, scores);
-      const bool masked = key < all_begin || key + T::kStepKeys > all_end;
-      if (masked) {
-        mask(args, task, key, lane, scores);
-        v.clear_from(limit - key, lane);
-      }
-      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
-      if constexpr (T::kFp8) {
-        if (args.v_scales.data != nullptr) {
-          scale_keys<false>(args, args.v_scales, task, cursor, pages, key, lane, scores);
-        }
-      }
-      accumulate(v, scores);
-      if (!more) break;
+    }
+    // And makes the step that was the next one the current one.
+    ATTNPLAN_DEVICE void fetch_values(const AttentionArgs& args, int lane) {
       schedule_fence();
       v.load(args, v_base, cursor, next_pages, next, lane);
       prefetch_fence();
       pages = next_pages;
       key = next;
     }
+
+    const PageCursor cursor;
+    const uint8_t* k_base;  // of the head, in page 0
+    const uint8_t* v_base;
+    int32_t key, next;  // the first of the current and of the next step
+    StepPages<T> pages, next_pages;
+    KeyRegisters<T> k;
+    ValueRegisters<T> v;
+  };
+
+  // K of the next step is fetched while V of the current one is on its way and in use, V after
+  // that, while K is: this order, which fences keep, is what keeps the memory busy.
+  ATTNPLAN_DEVICE void run(const AttentionArgs& args, const WaveTask& task, int lane) {
+    Range range = range_of(args, task);
+    if (range.step >= range.last_step) return;
+    Stream stream(args, task);
+    stream.find(task, range.step);
+    stream.fetch_keys(args, lane);
+    stream.fetch_values(args, lane);
+    if constexpr (T::kPeelLast) {
+      while (range.step + task.step_stride < range.last_step) {
+        range.step += task.step_stride;
+        stream.find(task, range.step);
+        advance<true>(args, task, range, lane, stream);
+        stream.fetch_values(args, lane);
+      }
+      advance<false>(args, task, range, lane, stream);
+    } else {
+      for (;;) {  // the last step fetches its own keys again, so that no load needs a condition
+        const bool more = range.step + task.step_stride < range.last_step;
+        range.step = more ? range.step + task.step_stride : range.step;
+        stream.find(task, range.step);
+        advance<true>(args, task, range, lane, stream);
+        if (!more) break;
+        stream.fetch_values(args, lane);
+      }
+    }
+  }
+
+  // Attends the current step; kMore: and fetches the keys of the next one.
+  template <bool kMore>
+  ATTNPLAN_DEVICE void advance(const AttentionArgs& args, const WaveTask& task, const Range& range,
+                               int lane, Stream& stream) {
+    const int32_t key = stream.key;
+    float scores[T::kQueryTiles][T::kBlocks][Mma::kTiles][4];
+    score(stream.k, scores);
+    schedule_fence();
+    if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
+      if (args.k_scales.data != nullptr) {
+        scale_keys<true>(args, read_again(args).k_scales, task, stream, lane, scores);
+      }
+    }
+    if constexpr (kMore) stream.fetch_keys(args, lane);
+    finish_scores(args, scores);
+    if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
+      const int own = computed_here(lane);
+      mask(args, task, key, own, scores);
+      stream.v.clear_from(range.limit - key, own);
+    }
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
+    if constexpr (T::kFp8) {
+      if (args.v_scales.data != nullptr) {
+        scale_keys<false>(args, read_again(args).v_scales, task, stream, lane, scores);
+      }
+    }
+    accumulate(stream.v, scores);
   }
 
   ATTNPLAN_DEVICE void score(const KeyRegisters<T>& k,
@@ -266,7 +315,7 @@ struct Attention {
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
       int32_t begin[kQueries], end[kQueries];
       ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
-        const int32_t at = position[i][s];
+        const int32_t at = computed_here(position[i][s]);
         end[s] = at < 0 ? 0 : smaller(task.kv_end, task.seq_len);
         if (args.causal != 0) end[s] = smaller(end[s], at + 1);
         begin[s] = args.sliding_window > 0 ? larger(task.kv_begin, at - args.sliding_window + 1)
@@ -284,16 +333,18 @@ struct Attention {
   template <bool kOfK>
   ATTNPLAN_DEVICE static void scale_keys(
       const AttentionArgs& args, const ScaleTensor& scales, const WaveTask& task,
-      const PageCursor& cursor, const StepPages<T>& pages, int32_t key, int lane,
-      float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+      const Stream& stream, int lane, float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+    const int32_t key = stream.key;
     ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
       const int own = u * T::kBlockKeys + Mma::kKeys * Mma::group(lane);
-      int32_t id = pages.id[0];
-      ATTNPLAN_UNROLL for (int i = 1; i < T::kPages; ++i) id = own >= 16 * i ? pages.id[i] : id;
+      int32_t id = stream.pages.id[0];
+      ATTNPLAN_UNROLL for (int i = 1; i < T::kPages; ++i) {
+        id = own >= 16 * i ? stream.pages.id[i] : id;
+      }
       const float* from =
           scales.data +
           page_offset(scales.block_stride, scales.page_stride, args.pages_per_stride, id) +
-          task.kv_head * scales.head_stride + cursor.token(key + own) * scales.token_stride;
+          task.kv_head * scales.head_stride + stream.cursor.token(key + own) * scales.token_stride;
       ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
         ATTNPLAN_UNROLL for (int c = 0; c < Mma::kColumns; ++c) {
           const int slot = Mma::key_slot(t, c);

@@ -43,6 +43,10 @@ struct AttentionTraits {
   static constexpr int kVLoads = kShuffle ? kVTiles : Mma::kKeys * kVRuns;
   static constexpr int kVWords = (kShuffle ? Mma::kKeys : kVRun) * kBytes / 4;
 
+  // The last step as a copy behind the loop, which then has no branch around a load: AMD's compiler
+  // counts the loads in flight only then. Elsewhere the copy costs registers.
+  static constexpr bool kPeelLast = Arch::kMatrix == Matrix::kMfma;
+
   // Where registers do not hold queries and outputs, queries wait in shared memory.
   static constexpr bool kSharedQuery = Arch::kVectorRegisters < 512 && kHeadK + kHeadV > 256;
 
@@ -151,20 +155,23 @@ struct ValueRegisters {
     }
   }
   // Zeroes what lies at or behind key `end` of the step, so that P = 0 never meets a NaN there.
+  // Without branches: one that lanes disagree about would cost the loop its simple shape (AMD).
   ATTNPLAN_DEVICE void clear_from(int end, int lane) {
     ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      const int live = end - u * T::kBlockKeys - Mma::kKeys * Mma::group(lane);
       ATTNPLAN_UNROLL for (int i = 0; i < Mma::kKeys; ++i) {
-        if (u * T::kBlockKeys + Mma::kKeys * Mma::group(lane) + i < end) continue;
         if constexpr (T::kShuffle) {
           constexpr int kPerWord = 4 / T::kBytes;
           constexpr uint32_t kElement = T::kFp8 ? 0xffu : 0xffffu;
+          const uint32_t kept = i < live ? ~0u : ~(kElement << (i % kPerWord * 8 * T::kBytes));
           ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
-            words[u][m].w[i / kPerWord] &= ~(kElement << (i % kPerWord * 8 * T::kBytes));
+            words[u][m].w[i / kPerWord] &= kept;
           }
         } else {
           ATTNPLAN_UNROLL for (int h = 0; h < T::kVRuns; ++h) {
             ATTNPLAN_UNROLL for (int w = 0; w < T::kVWords; ++w) {
-              words[u][i * T::kVRuns + h].w[w] = 0;
+              uint32_t& word = words[u][i * T::kVRuns + h].w[w];
+              word = i < live ? word : 0;
             }
           }
         }

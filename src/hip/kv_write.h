@@ -156,7 +156,7 @@ ATTNPLAN_DEVICE void kv_write(const KvWriteArgs& args) {
 template <Cache kCache>
 ATTNPLAN_LAUNCH_BOUNDS(kKvWriteThreads, 1)
 ATTNPLAN_GLOBAL void kv_write_kernel(KvWriteArgs args) {
-  kv_write<DeviceArch, kCache>(args);
+  kv_write<DeviceArch, kCache>(kernel_args(args));
 }
 #endif
 

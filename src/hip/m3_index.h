@@ -302,7 +302,7 @@ ATTNPLAN_DEVICE void m3_index_scores(const M3IndexArgs& args) {
 template <Cache kCache, int kHeadSize, int kTiles>
 ATTNPLAN_LAUNCH_BOUNDS(kM3IndexWaves* DeviceArch::kWave, 2)
 ATTNPLAN_GLOBAL void m3_index_scores_kernel(M3IndexArgs args) {
-  m3_index_scores<M3IndexTraits<DeviceArch, kCache, kHeadSize, kTiles>>(args);
+  m3_index_scores<M3IndexTraits<DeviceArch, kCache, kHeadSize, kTiles>>(kernel_args(args));
 }
 #endif
 

@@ -191,7 +191,7 @@ ATTNPLAN_DEVICE void m3_index_select(const M3IndexArgs& args) {
 #if !defined(ATTNPLAN_HIP_EMULATED)
 static ATTNPLAN_LAUNCH_BOUNDS(kM3IndexWaves* DeviceArch::kWave, 1) ATTNPLAN_GLOBAL
     void m3_index_select_kernel(M3IndexArgs args) {
-  m3_index_select<DeviceArch>(args);
+  m3_index_select<DeviceArch>(kernel_args(args));
 }
 #endif
 

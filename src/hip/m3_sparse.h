@@ -167,11 +167,11 @@ ATTNPLAN_DEVICE void m3_merge(const M3SparseArgs& args) {
 template <Cache kCache, int kHeadK, int kHeadV, bool kShuffle>
 ATTNPLAN_LAUNCH_BOUNDS(kAttentionWaves* DeviceArch::kWave, 2)
 ATTNPLAN_GLOBAL void m3_sparse_kernel(M3SparseArgs args) {
-  m3_sparse<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, 1>>(args);
+  m3_sparse<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, 1>>(kernel_args(args));
 }
 static ATTNPLAN_LAUNCH_BOUNDS(kM3MergeThreads, 1) ATTNPLAN_GLOBAL
     void m3_merge_kernel(M3SparseArgs args) {
-  m3_merge<DeviceArch>(args);
+  m3_merge<DeviceArch>(kernel_args(args));
 }
 #endif
 

@@ -187,7 +187,7 @@ ATTNPLAN_DEVICE void merge(const MergeArgs& args) {
 
 #if !defined(ATTNPLAN_HIP_EMULATED)
 static ATTNPLAN_LAUNCH_BOUNDS(kMergeThreads, 1) ATTNPLAN_GLOBAL void merge_kernel(MergeArgs args) {
-  merge<DeviceArch>(args);
+  merge<DeviceArch>(kernel_args(args));
 }
 #endif
 

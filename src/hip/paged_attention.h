@@ -73,8 +73,9 @@ class PagedAttention {
     attention.q.bind(memory_.vectors, wave_, lane_);
     const bool busy = tile < tiles;
     if (busy) {
-      attention.start(args_, task, lane_);
-      attention.run(args_, task, lane_);
+      const AttentionArgs& args = read_again(args_);
+      attention.start(args, task, lane_);
+      attention.run(read_again(args), task, lane_);
     }
     finish(attention, task, item.slot, busy, tile, part, parts);
   }
@@ -104,8 +105,9 @@ class PagedAttention {
     else if (busy)
       normalise(attention, whole);
     if (!busy || part != parts - 1) return;
+    const AttentionArgs& args = read_again(args_);
     for_each_row([&](int i, int s) {
-      RowWriter<T>::write(args_, task, slot, i, s, Softmax<T>::lse(largest[i][s], whole[i][s]),
+      RowWriter<T>::write(args, task, slot, i, s, Softmax<T>::lse(largest[i][s], whole[i][s]),
                           attention.out[i], lane_);
     });
   }
@@ -234,7 +236,8 @@ ATTNPLAN_DEVICE void paged_attention(const AttentionArgs& args) {
 template <Cache kCache, int kHeadK, int kHeadV, bool kShuffle, int kTiles>
 ATTNPLAN_LAUNCH_BOUNDS(kAttentionWaves* DeviceArch::kWave, 2)
 ATTNPLAN_GLOBAL void paged_attention_kernel(AttentionArgs args) {
-  paged_attention<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, kTiles>>(args);
+  paged_attention<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, kTiles>>(
+      kernel_args(args));
 }
 #endif
 

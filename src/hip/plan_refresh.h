@@ -60,11 +60,11 @@ ATTNPLAN_DEVICE void draft_advance(const AdvanceArgs& args) {
 #if !defined(ATTNPLAN_HIP_EMULATED)
 static ATTNPLAN_LAUNCH_BOUNDS(kRefreshMaxThreads, 1) ATTNPLAN_GLOBAL
     void plan_refresh_kernel(RefreshArgs args) {
-  plan_refresh<DeviceArch>(args);
+  plan_refresh<DeviceArch>(kernel_args(args));
 }
 static ATTNPLAN_LAUNCH_BOUNDS(kRefreshMaxThreads, 1) ATTNPLAN_GLOBAL
     void draft_advance_kernel(AdvanceArgs args) {
-  draft_advance<DeviceArch>(args);
+  draft_advance<DeviceArch>(kernel_args(args));
 }
 #endif
 

@@ -7,6 +7,8 @@ using NativeWords4 = uint32_t __attribute__((ext_vector_type(4)));
 using NativeWords2 = uint32_t __attribute__((ext_vector_type(2)));
 template <class T>
 using GlobalPointer = __attribute__((address_space(1))) T*;
+template <class T>
+using ConstantPointer = __attribute__((address_space(4))) T*;
 
 ATTNPLAN_DEVICE int thread_index() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
 ATTNPLAN_DEVICE int block_threads() {
@@ -120,9 +122,29 @@ ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) {
       static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits)));
   const uint64_t high =
       static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(bits >> 32)));
-  return *(__attribute__((address_space(4))) const int32_t*)(low | high << 32);
+  return *(ConstantPointer<const int32_t>)(low | high << 32);
 }
 
+// The arguments of the kernel, its only parameter, where the device keeps them. Nothing but these,
+// or a part of them, may be read again.
+template <class T>
+ATTNPLAN_DEVICE const T& kernel_args(const T&) {
+  return *(const T*)(ConstantPointer<const T>)__builtin_amdgcn_kernarg_segment_ptr();
+}
+// The same arguments, to be loaded again: what follows keeps no scalar register over what came
+// before, which would end in spills.
+template <class T>
+ATTNPLAN_DEVICE const T& read_again(const T& args) {
+  auto from = (ConstantPointer<const T>)&args;
+  asm volatile("" : "+s"(from));
+  return *(const T*)from;
+}
+
+// Nothing that depends on it is computed ahead of this point, to be held in registers until here.
+ATTNPLAN_DEVICE int computed_here(int value) {
+  asm volatile("" : "+v"(value));
+  return value;
+}
 ATTNPLAN_DEVICE void schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
 ATTNPLAN_DEVICE void reload_fence() { asm volatile("" ::: "memory"); }
 ATTNPLAN_DEVICE void prefetch_fence() { asm volatile("" ::: "memory"); }

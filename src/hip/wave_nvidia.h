@@ -92,6 +92,17 @@ ATTNPLAN_DEVICE void store_words(void* address, const Words<N>& words) {
 // Of an address that is the same in the whole wave, and memory that no kernel in flight writes.
 ATTNPLAN_DEVICE int32_t load_uniform(const int32_t* address) { return __ldg(address); }
 
+// The kernel's arguments. They cost no register there; see wave_amd.h.
+template <class T>
+ATTNPLAN_DEVICE const T& kernel_args(const T& args) {
+  return args;
+}
+template <class T>
+ATTNPLAN_DEVICE const T& read_again(const T& args) {
+  return args;
+}
+ATTNPLAN_DEVICE int computed_here(int value) { return value; }
+
 // Keeps the compiler from moving loads and arithmetic across, where that costs (AMD).
 ATTNPLAN_DEVICE void schedule_fence() {}
 // Shared memory is read again behind it, however little it changed: registers are worth more.
