@@ -165,7 +165,15 @@ class WorkTiles {
 
 void refresh_segments(RefreshPlan* plan) {
   if (!plan->wanted(ATTNPLAN_SECTION_SEGMENTS)) return;
-  for (attnplan_segment& s : plan->segments) measure(requests_of(*plan, s), &s);
+  attnplan_plan_header& header = plan->header();
+  header.max_decode_query_len = header.max_extend_query_len = header.max_prefill_query_len = 0;
+  for (attnplan_segment& s : plan->segments) {
+    measure(requests_of(*plan, s), &s);
+    int32_t& longest = s.route == 1   ? header.max_decode_query_len
+                       : s.route == 2 ? header.max_extend_query_len
+                                      : header.max_prefill_query_len;
+    longest = std::max(longest, s.max_query_len);
+  }
 }
 
 void refresh_chunks(RefreshPlan* plan) {

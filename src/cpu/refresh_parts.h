@@ -24,8 +24,8 @@ class RefreshPlan {
  public:
   RefreshPlan(std::span<std::byte> plan, const DeviceStep& step, const RefreshRules& rules);
 
-  const attnplan_plan_header& header() const {
-    return *reinterpret_cast<const attnplan_plan_header*>(plan_.data());
+  attnplan_plan_header& header() const {
+    return *reinterpret_cast<attnplan_plan_header*>(plan_.data());
   }
   attnplan_section* find(int32_t id) const;  // null: not in the plan
   bool wanted(int32_t id) const { return rules.sections == 0 || (rules.sections >> id & 1) != 0; }

@@ -57,8 +57,8 @@ class PlanReader {
     block_barrier();
   }
 
-  ATTNPLAN_DEVICE const attnplan_plan_header& header() const {
-    return *reinterpret_cast<const attnplan_plan_header*>(plan_);
+  ATTNPLAN_DEVICE attnplan_plan_header& header() const {
+    return *reinterpret_cast<attnplan_plan_header*>(plan_);
   }
 
   template <class T>

@@ -76,4 +76,11 @@ struct AdvanceArgs {
 // Threads of a block of either kernel; in emulation any multiple of the wave up to this.
 inline constexpr int kRefreshMaxThreads = 512;
 
+// Blocks for a plan whose page list and page table have room for so many pages. Any number is
+// right: every block reads all lengths, and pages and rows are dealt out.
+constexpr int refresh_blocks(int64_t pages) {
+  const int64_t blocks = pages / (8 * kRefreshMaxThreads) + 1;
+  return blocks < 128 ? static_cast<int>(blocks) : 128;
+}
+
 }  // namespace attnplan::hip

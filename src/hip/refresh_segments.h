@@ -27,6 +27,7 @@ class RefreshSegments {
     for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
       if (wants(ATTNPLAN_SECTION_SEGMENTS) && is_mine(i)) write_figures(&segments_.data[i]);
     }
+    if (wants(ATTNPLAN_SECTION_SEGMENTS) && block_index() == 0) write_maxima();
     if (wants(ATTNPLAN_SECTION_WINDOW) && is_mine(1)) write_window();
     if (wants(ATTNPLAN_SECTION_CHUNKS)) write_chunks();
     return status_;
@@ -83,7 +84,27 @@ class RefreshSegments {
     out->sum_context_lens = sum_context;
   }
 
-  // First token to fetch, and how many, of a live request.
+  // Of the header: the longest query of each route.
+  ATTNPLAN_DEVICE void write_maxima() const {
+    int64_t longest[kNumRoutes] = {0, 0, 0, 0};
+    for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
+      const attnplan_segment& s = segments_.data[i];
+      int64_t own = 0;
+      each_live(
+          s, [&](int32_t, const RequestLengths& l) { own = at_least<int64_t>(own, l.query_len); });
+      own = reduce_block<Arch>(own, Most(), totals_);
+      ATTNPLAN_UNROLL for (int route = 0; route < kNumRoutes; ++route) {
+        if (route == s.route) longest[route] = at_least(longest[route], own);
+      }
+    }
+    if (thread_index() != 0) return;
+    attnplan_plan_header& header = plan_.header();
+    header.max_decode_query_len = static_cast<int32_t>(longest[1]);
+    header.max_extend_query_len = static_cast<int32_t>(longest[kExtend]);
+    header.max_prefill_query_len = static_cast<int32_t>(longest[3]);
+  }
+
+  // First token that a live request has to fetch.
   ATTNPLAN_DEVICE int32_t window_start(const RequestLengths& l) const {
     if (args_.sliding_window == 0) return 0;
     return static_cast<int32_t>(
@@ -255,7 +276,7 @@ class RefreshSegments {
     block_barrier();
   }
 
-  static constexpr int32_t kExtend = 2;  // attnplan_route
+  static constexpr int kExtend = 2, kNumRoutes = 4;  // attnplan_route
 
   const RefreshStep& step_;
   const RefreshArgs& args_;

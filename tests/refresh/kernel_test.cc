@@ -5,12 +5,13 @@
 
 #include "hip/plan_refresh.h"
 #include "kernel_args.h"
+#include "same_plan.h"
 #include "simt/launch.h"
 
 namespace attnplan::refresh {
 namespace {
 
-constexpr uint64_t kBatches = 500;
+constexpr uint64_t kBatches = 1500;
 
 uint64_t from_environment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -37,6 +38,17 @@ size_t first_difference(const Buffer& a, const Buffer& b) {
   return at;
 }
 
+// Sections come with the one that brings them.
+int32_t asked_with(int32_t id) {
+  if (id > ATTNPLAN_SECTION_CHUNKS && id <= ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST) {
+    return ATTNPLAN_SECTION_CHUNKS;
+  }
+  if (id > ATTNPLAN_SECTION_WINDOW && id <= ATTNPLAN_SECTION_WINDOW_CU_LEN) {
+    return ATTNPLAN_SECTION_WINDOW;
+  }
+  return id > ATTNPLAN_SECTION_WORK ? static_cast<int32_t>(ATTNPLAN_SECTION_WORK) : id;
+}
+
 // Twin and kernel on copies of `plan`.
 void expect_same(const Buffer& plan, const Tensors& tensors, const cpu::RefreshRules& rules,
                  Dice* dice) {
@@ -53,6 +65,37 @@ void expect_same(const Buffer& plan, const Tensors& tensors, const cpu::RefreshR
 TEST(RefreshKernel, IsTheTwinOnTrueLengths) {
   for_each_subject(
       [](const Subject& s, Dice* dice) { expect_same(s.host_plan, s.tensors, s.rules(), dice); });
+}
+
+TEST(RefreshKernel, IsTheTwinOnLengthsThatMakeNoSense) {
+  for_each_subject([](const Subject& s, Dice* dice) {
+    expect_same(s.host_plan, hostile(s.tensors, dice), s.rules(), dice);
+  });
+}
+
+TEST(RefreshKernel, WritesOnlyTheSectionsItIsAskedFor) {
+  for_each_subject([](const Subject& s, Dice* dice) {
+    cpu::RefreshRules rules = s.rules();
+    rules.sections = dice->next() & ((uint64_t{1} << ATTNPLAN_SECTION_END) - 1);
+    expect_same(s.host_plan, s.tensors, rules, dice);
+    Buffer plan = copy_of(s.host_plan);
+    cpu::refresh(bytes_of(&plan), s.tensors.step(), rules);
+    for (const int32_t id : differing_sections(s.host_plan, plan)) {
+      EXPECT_NE(rules.sections >> asked_with(id) & 1, 0u) << "section " << id;
+    }
+  });
+}
+
+TEST(RefreshKernel, LeavesAnotherPlanAlone) {
+  const Subject s(1);
+  ASSERT_TRUE(s.planned());
+  Buffer plan = copy_of(s.host_plan);
+  KernelArgs args(s.tensors, s.rules(), false);
+  args.args.num_reqs = property::header_of(plan).num_reqs + 1;
+  EXPECT_EQ(launch_refresh({}, args.args, &plan), hip::kRefreshOtherPlan);
+  EXPECT_TRUE(plan == s.host_plan);
+  args.args.num_reqs -= 1;
+  EXPECT_EQ(launch_refresh({}, args.args, &plan), 0u);
 }
 
 TEST(RefreshKernel, LeavesAnExactPlanAsItIs) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "subject.h"
 
@@ -15,6 +16,19 @@ bool same_shape(const Buffer& refreshed, const Buffer& truth);
 
 // Every section whose elements follow from the shape and the lengths: elements and count.
 std::string compare_sections(const Buffer& refreshed, const Buffer& truth);
+
+// What two refreshes of one plan must have in common, lists up to their counts: everything.
+std::string compare_refreshed(const Buffer& refreshed, const Buffer& expected);
+
+// Section ids whose elements in use differ.
+std::vector<int32_t> differing_sections(const Buffer& a, const Buffer& b);
+
+// Everything that no refresh may write: all but the sections it knows, the counts of lists that
+// follow the lengths, and the longest queries of the header.
+std::string compare_outside(const Buffer& refreshed, const Buffer& before);
+
+// Indices and ranges that a kernel would follow, whatever the lengths were.
+std::string check_bounds(const Buffer& refreshed);
 
 // Chunks: each request's context, cut at multiples of the chunk of the host's choice.
 std::string check_chunks(const Buffer& refreshed, const Batch& truth,

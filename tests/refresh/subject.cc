@@ -86,6 +86,22 @@ bool can_name_tokens(const Batch& batch, const Tensors& tensors) {
          (batch.table->flags & ATTNPLAN_GROUP_SKIP_ID_CHECK) == 0;
 }
 
+// Kernels of own contracts disagree about tiles.
+void set_tiles(uint64_t seed, size_t index, attnplan_contract* contract) {
+  Dice dice(seed * 104729 + index);
+  if (seed % 2 == 0) return;
+  contract->query_tile = dice.pick<int32_t>({0, 1, 16, 64, 100});
+  if (dice.percent(50)) contract->kv_tile = dice.pick<int32_t>({16, 64});
+}
+
+// Of the segment whose rows the device splits; null: there is none.
+const attnplan_segment* moving_segment(const Buffer& plan) {
+  for (const attnplan_segment& s : property::segments_of(plan)) {
+    if ((s.flags & ATTNPLAN_SEGMENT_EXACT_QUERY_LENS) == 0) return &s;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 cpu::DeviceStep Tensors::step() const {
@@ -120,7 +136,20 @@ Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* 
   return out;
 }
 
-Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)) {
+Tensors hostile(Tensors tensors, Dice* dice) {
+  const int percent = dice->pick({5, 30, 100});
+  for (Ints* values : {&tensors.query_start_loc, &tensors.seq_lens}) {
+    for (int32_t& value : *values) {
+      if (!dice->percent(percent)) continue;
+      const int64_t near = std::min<int64_t>(INT32_MAX, int64_t{value} + dice->in(-9, 300));
+      value = dice->pick<int32_t>({0, -1, INT32_MIN, INT32_MAX, static_cast<int32_t>(near),
+                                   static_cast<int32_t>(near), dice->in32(-5, 5000)});
+    }
+  }
+  return tensors;
+}
+
+Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)), seed_(seed) {
   Dice dice(seed ^ 0x4ef4e54);
   if (dice.percent(70)) host.step.flags |= ATTNPLAN_STEP_SEQ_LENS_INEXACT;
   if (dice.percent(20)) host.step.flags |= ATTNPLAN_STEP_QUERY_LENS_INEXACT;
@@ -141,7 +170,16 @@ Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)) {
 Buffer Subject::plan_of(const Batch& batch) {
   const BatchStructs structs(batch);
   property::Error error;
-  const property::Planner planner = property::create_planner(structs.config(), &error);
+  attnplan_config config = structs.config();
+  std::vector<attnplan_contract> contracts;
+  std::vector<const attnplan_contract*> pointers;
+  for (size_t i = 0; i < config.num_contracts; ++i) {
+    contracts.push_back(*config.contracts[i]);
+    set_tiles(seed_, i, &contracts.back());
+  }
+  for (const attnplan_contract& contract : contracts) pointers.push_back(&contract);
+  if (config.contracts != nullptr) config.contracts = pointers.data();
+  const property::Planner planner = property::create_planner(config, &error);
   if (!planner) return Buffer();
   const property::Scratch scratch = property::create_scratch();
   attnplan_group group = ATTNPLAN_GROUP_INIT;
@@ -163,6 +201,12 @@ Buffer Subject::plan_of(const Batch& batch) {
                          &error);
 }
 
+int32_t Subject::query_tile_of(int32_t kernel) const {
+  attnplan_contract contract = ATTNPLAN_CONTRACT_INIT;
+  if (host.kernels) set_tiles(seed_, static_cast<size_t>(kernel), &contract);
+  return contract.query_tile > 0 ? contract.query_tile : 64;
+}
+
 cpu::RefreshRules Subject::rules() const {
   cpu::RefreshRules out;
   const attnplan_config& config = host.config;
@@ -176,6 +220,8 @@ cpu::RefreshRules Subject::rules() const {
   out.context_interleave = std::max(config.context_parallel_interleave, 1);
   const int32_t kv_heads = std::max(config.num_kv_heads, 1);
   out.group = (config.num_q_heads > 0 ? config.num_q_heads : 16) / kv_heads;
+  const attnplan_segment* moving = moving_segment(host_plan);
+  if (moving != nullptr) out.query_tile = query_tile_of(moving->kernel);
   if (view) {
     out.block_size = host.kv_cache->block_size;
     out.page_size = view->page_size;

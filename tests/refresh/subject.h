@@ -31,6 +31,9 @@ struct Tensors {
 // `form` draws rows of the table in another order, and a map of tokens in place of blocks.
 Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* form);
 
+// The same with lengths that make no sense: negative, falling, beyond every bound.
+Tensors hostile(Tensors tensors, Dice* dice);
+
 struct Subject {
   explicit Subject(uint64_t seed);
 
@@ -45,9 +48,11 @@ struct Subject {
 
  private:
   Buffer plan_of(const Batch& batch);
+  int32_t query_tile_of(int32_t kernel) const;
+
+  uint64_t seed_;
 };
 
-// `plan` with other lengths.
 Buffer copy_of(const Buffer& plan);
 std::span<std::byte> bytes_of(Buffer* plan);
 
