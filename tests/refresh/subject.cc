@@ -136,6 +136,65 @@ Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* 
   return out;
 }
 
+namespace {
+
+// A kernel of one width whose graphs have pads of full width, and pads of the batch's own.
+void want_full_pads(Dice* dice, Batch* host) {
+  const int32_t threshold = std::max(host->config.decode_threshold, 1);
+  const int32_t width = dice->in32(1, threshold);
+  host->kernels.emplace();
+  host->profile = "full pads";
+  oracle::Contract decode;
+  decode.name = "decode";
+  decode.route = ATTNPLAN_ROUTE_DECODE;
+  decode.flags = ATTNPLAN_CONTRACT_UNIFORM;
+  decode.features = 15;
+  decode.masks = 3;
+  decode.pads = ATTNPLAN_PADS_FULL_WIDTH;
+  host->kernels->push_back(decode);
+  host->config.graph_width = width;
+  host->graph_full = {dice->in32(60, 400)};
+  host->step.graph_allow = ATTNPLAN_GRAPH_ALLOW_FULL;
+  if (host->config.max_num_seqs == 0) host->config.section_layout = ATTNPLAN_SECTIONS_COMPACT;
+  if (host->as_offsets || !host->seq_lens) return;
+  for (size_t i = 0; i < host->query.size(); ++i) {
+    const int32_t context = (*host->seq_lens)[i] - host->query[i];
+    host->query[i] = i + 3 < host->query.size() ? width : 0;
+    (*host->seq_lens)[i] = std::max(context, 1) + host->query[i];
+  }
+}
+
+// What the generators of plans seldom make.
+void bring_out_edges(Dice* dice, Batch* host) {
+  const bool dense = host->table && host->table->ids && !host->table->indptr;
+  if (host->step.phase == ATTNPLAN_PHASE_DRAFT && dense && dice->percent(60)) {
+    oracle::BlockTable& table = *host->table;  // a draft step is cut, to less than its context even
+    if (table.row_stride == 0) table.row_stride = table.columns;
+    table.columns = dice->in32(1, table.columns);
+  }
+  if (host->kv_cache && dice->percent(60)) {
+    host->config.sections |= uint64_t{1} << ATTNPLAN_SECTION_SLOTS;
+  }
+  if (dice->percent(25)) {
+    for (int32_t id = plan::kFirstSection; id <= plan::kLastSection; ++id) {
+      const bool page = ATTNPLAN_SECTION_PAGE_INDPTR <= id && id <= ATTNPLAN_SECTION_SLOTS;
+      if (page && !dense) continue;
+      if (id == ATTNPLAN_SECTION_LOCAL && host->config.local_attention_chunk == 0) continue;
+      host->config.sections |= uint64_t{1} << id;
+    }
+  }
+  if (dice->percent(10)) want_full_pads(dice, host);
+  if (dice->percent(10)) {
+    host->config.mask = ATTNPLAN_MASK_FULL;  // then there may be fewer keys than queries
+    if (host->num_computed_tokens) return;
+    for (int32_t& seq_len : *host->seq_lens) {
+      if (dice->percent(20)) seq_len = dice->in32(0, std::min(seq_len, 5));
+    }
+  }
+}
+
+}  // namespace
+
 Tensors hostile(Tensors tensors, Dice* dice) {
   const int percent = dice->pick({5, 30, 100});
   for (Ints* values : {&tensors.query_start_loc, &tensors.seq_lens}) {
@@ -153,9 +212,7 @@ Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)), seed_(seed) {
   Dice dice(seed ^ 0x4ef4e54);
   if (dice.percent(70)) host.step.flags |= ATTNPLAN_STEP_SEQ_LENS_INEXACT;
   if (dice.percent(20)) host.step.flags |= ATTNPLAN_STEP_QUERY_LENS_INEXACT;
-  if (host.kv_cache && dice.percent(60)) {
-    host.config.sections |= uint64_t{1} << ATTNPLAN_SECTION_SLOTS;
-  }
+  bring_out_edges(&dice, &host);
   if (host.table && !host.table->ids) host.table.reset();  // the device has ids or no table
   let_lengths_add_up(&host);
   const std::optional<Batch> exact = with_true_lengths(host, &dice);

@@ -20,6 +20,10 @@ Ints query_lens(const Batch& batch) {
   return out;
 }
 
+int32_t host_seq_len(const Batch& host, size_t i) {
+  return host.seq_lens ? (*host.seq_lens)[i] : (*host.num_computed_tokens)[i] + query_lens(host)[i];
+}
+
 // Rows of the requests whose split is the device's: one each, the rest wherever there is room.
 void deal_out_rows(const NaiveStep& step, Dice* dice, Ints* query) {
   std::vector<size_t> open;
@@ -79,8 +83,8 @@ std::optional<Batch> with_true_lengths(const Batch& host, Dice* dice) {
   for (size_t i = 0; i < truth.query.size(); ++i) {
     const NaiveRequest& request = step.requests[i];
     const int64_t taken_back = rejected(request, setup.decode_threshold, dice);
-    int64_t seq_len = request.context - taken_back + truth.query[i];
-    if (request.exact_query && request.exact_seq && host.seq_lens) seq_len = (*host.seq_lens)[i];
+    const int64_t seq_len =
+        int64_t{host_seq_len(host, i)} + truth.query[i] - request.query - taken_back;
     truth.seq_lens->push_back(static_cast<int32_t>(seq_len));
     if (truth.num_known_tokens) {
       (*truth.num_known_tokens)[i] -= static_cast<int32_t>(taken_back);
