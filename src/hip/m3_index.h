@@ -209,40 +209,58 @@ class M3IndexScores {
 
     const PageCursor cursor(index_, request, work.seq_len);
     KeyRegisters<T> k;
-    StepPages<T> pages;
     int32_t step = first * T::kSteps;
+    fetch(cursor, step, k);
+    if constexpr (T::kPeelLast) {
+      for (; step + 1 < end; ++step) advance<true>(rows, cursor, step, step + 1, all_end, k);
+      advance<false>(rows, cursor, step, step, all_end, k);
+    } else {
+      for (;;) {  // the last step fetches its own keys again, so that no load needs a condition
+        const int32_t next = smaller(step + 1, end - 1);
+        advance<true>(rows, cursor, step, next, all_end, k);
+        if (next == step) break;
+        step = next;
+      }
+    }
+    write(rows, step / T::kSteps);
+  }
+
+  ATTNPLAN_DEVICE void fetch(const PageCursor& cursor, int32_t step, KeyRegisters<T>& k) const {
+    StepPages<T> pages;
     pages.load(cursor, step * T::kStepKeys);
     k.load(index_, index_.k.data, cursor, pages, step * T::kStepKeys, lane_);
     prefetch_fence();
-    for (;;) {
-      const bool more = step + 1 < end;  // else this step again, so that loads need no condition
-      const int32_t next = more ? step + 1 : step;
-      pages.load(cursor, next * T::kStepKeys);
-      Scores scores;
-      score(rows, k, scores);
-      schedule_fence();
+  }
+
+  // Scores the current step; kMore: and fetches the keys of the next one. A block is written when
+  // the next step is another one's.
+  template <bool kMore>
+  ATTNPLAN_DEVICE void advance(Rows& rows, const PageCursor& cursor, int32_t step, int32_t next,
+                               int32_t all_end, KeyRegisters<T>& k) const {
+    StepPages<T> pages;
+    if constexpr (kMore) pages.load(cursor, next * T::kStepKeys);
+    Scores scores;
+    score(rows, k, scores);
+    schedule_fence();
+    if constexpr (kMore) {
       k.load(index_, index_.k.data, cursor, pages, next * T::kStepKeys, lane_);
       prefetch_fence();
       schedule_fence();
-      const int32_t key = step * T::kStepKeys;
-      if (key + T::kStepKeys > all_end) mask(rows, key, scores);
-      take_best(rows, scores);
-      if (!more || next % T::kSteps == 0) write(rows, step / T::kSteps);
-      if (!more) break;
-      step = next;
     }
+    const int32_t key = step * T::kStepKeys;
+    if (key + T::kStepKeys > all_end) mask(rows, key, scores);
+    take_best(rows, scores);
+    if (kMore && next != step && next % T::kSteps == 0) write(rows, step / T::kSteps);
   }
 
   ATTNPLAN_DEVICE static void score(const Rows& rows, const KeyRegisters<T>& k, Scores& scores) {
     for_each_score([&](int i, int u, int t, int e) { scores[i][u][t][e] = 0; });
-    ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
-      ATTNPLAN_UNROLL for (int part = 0; part < KeyRegisters<T>::kParts; ++part) {
-        ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
-          ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
-            const Words<4> key = k.chunk(u, t, j, part);
-            ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-              Mma::score(key, rows.q[i][KeyRegisters<T>::kParts * j + part], scores[i][u][t]);
-            }
+    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
+      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
+        ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
+          const Words<4> key = k.chunk(u, t, c);
+          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+            Mma::score(key, rows.q[i][c], scores[i][u][t]);
           }
         }
       }
