@@ -90,7 +90,7 @@ void Block::resume(Lane* lane) {
 }
 
 void Block::meet(int wave) {
-  Lane* const first = &lanes[static_cast<size_t>(wave * options.wave)];
+  Lane* const first = lanes.data() + wave * options.wave;
   const auto is_elsewhere = [first](const Lane& lane) { return !same_place(*first, lane); };
   executing_wave = wave;
   if (std::any_of(first, first + options.wave, is_elsewhere)) {

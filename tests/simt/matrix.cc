@@ -99,6 +99,9 @@ void execute_multiply(const WaveOperands& operands) {
   float a[kMostRows * kMostK];
   float b[kMostK * kMostColumns];
   float d[kMostRows * kMostColumns];
+  std::fill_n(a, shape.m * shape.k, NAN);  // what no lane brings
+  std::fill_n(b, shape.k * shape.n, NAN);
+  std::fill_n(d, shape.m * shape.n, NAN);
   for (int l = 0; l < operands.lanes(); ++l) {
     const auto& own = operands.of<MatrixRegisters>(l);
     gather(shape.a, l, own.a, values, a);

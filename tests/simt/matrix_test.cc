@@ -97,7 +97,7 @@ std::vector<float> sums_of(uint64_t seed) {
     Registers<float, 4> sums;
     for (int e = 0; e < 4; ++e) sums[e] = static_cast<float>(dice.in(1, 1000)) * 0.001f;
     I::mma(a.values, b.values, sums.values);
-    for (int e = 0; e < 4; ++e) results[static_cast<size_t>(thread_index() * 4 + e)] = sums[e];
+    for (int e = 0; e < 4; ++e) results[static_cast<size_t>(thread_index()) * 4 + e] = sums[e];
   });
   return results;
 }

@@ -50,7 +50,7 @@ std::string SharedMemory::name_of(const void* array) const {
   for (const Object& object : objects_) {
     const auto at = std::find(object.arrays.begin(), object.arrays.end(), array);
     if (!object.made || at == object.arrays.end()) continue;
-    const std::string name = std::string("shared ") + object.name;
+    std::string name = std::string("shared ") + object.name;
     if (object.arrays.size() == 1) return name;
     return "array " + std::to_string(at - object.arrays.begin()) + " of " + name;
   }
