@@ -86,6 +86,46 @@ TEST(RefreshKernel, WritesOnlyTheSectionsItIsAskedFor) {
   });
 }
 
+// More requests than a block has threads, and more rows and pages than the grid.
+TEST(RefreshKernel, WalksThousandsOfRequestsInRounds) {
+  Dice dice(7);
+  Batch step;
+  step.profile = "unified";
+  step.kv_cache = attnplan_kv_cache ATTNPLAN_KV_CACHE_INIT;
+  step.kv_cache->num_blocks = 5000;
+  step.kv_cache->block_size = 32;
+  step.kv_cache->page_size = 16;
+  step.step.flags = ATTNPLAN_STEP_SEQ_LENS_INEXACT | ATTNPLAN_STEP_QUERY_LENS_INEXACT;
+  step.config.decode_threshold = 4;
+  step.config.local_attention_chunk = 64;
+  step.config.sliding_window = 100;
+  step.config.chunk_workspace_tokens = 100'000;
+  step.config.work = ATTNPLAN_WORK_EQUAL_CHUNKS;
+  for (int32_t id = ATTNPLAN_SECTION_QUERY_START_LOC; id < ATTNPLAN_SECTION_WORK; ++id) {
+    step.config.sections |= uint64_t{1} << id;
+  }
+  step.seq_lens.emplace();
+  step.table.emplace();
+  step.table->columns = 13;
+  step.table->ids.emplace();
+  for (int32_t i = 0; i < 1700; ++i) {
+    step.query.push_back(dice.percent(5) ? 0 : dice.in32(1, dice.percent(5) ? 40 : 4));
+    step.seq_lens->push_back(step.query.back() + dice.in32(0, 350));
+    for (int32_t b = 0; b < 13; ++b) step.table->ids->push_back(dice.in32(0, 4999));
+  }
+  const Subject s(step, 7, size_t{8} << 20);
+  ASSERT_TRUE(s.planned());
+  for (const int threads : {64, 512}) {
+    Buffer by_twin = copy_of(s.host_plan), by_kernel = copy_of(s.host_plan);
+    const KernelArgs args(s.tensors, s.rules(), true);
+    cpu::refresh(bytes_of(&by_twin), s.tensors.step(), s.rules());
+    EXPECT_EQ(launch_refresh({threads == 64, 3, threads, 1}, args.args, &by_kernel), 0u);
+    EXPECT_EQ(first_difference(by_twin, by_kernel), by_twin.size());
+    ASSERT_TRUE(same_shape(by_kernel, s.true_plan));
+    EXPECT_EQ(compare_sections(by_kernel, s.true_plan), "");
+  }
+}
+
 TEST(RefreshKernel, LeavesAnotherPlanAlone) {
   const Subject s(1);
   ASSERT_TRUE(s.planned());

@@ -9,8 +9,6 @@
 namespace attnplan::refresh {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 19;
-
 bool full_width_pads(const Batch& batch, const Buffer& plan) {
   const auto kernels = batch.kernels ? batch.kernels : oracle::builtin_profile(batch.profile);
   if (!kernels) return false;
@@ -208,13 +206,26 @@ Tensors hostile(Tensors tensors, Dice* dice) {
   return tensors;
 }
 
-Subject::Subject(uint64_t seed) : host(plan::random_batch(seed)), seed_(seed) {
+namespace {
+
+Batch random_host(uint64_t seed) {
+  Batch host = plan::random_batch(seed);
   Dice dice(seed ^ 0x4ef4e54);
   if (dice.percent(70)) host.step.flags |= ATTNPLAN_STEP_SEQ_LENS_INEXACT;
   if (dice.percent(20)) host.step.flags |= ATTNPLAN_STEP_QUERY_LENS_INEXACT;
   bring_out_edges(&dice, &host);
   if (host.table && !host.table->ids) host.table.reset();  // the device has ids or no table
   let_lengths_add_up(&host);
+  return host;
+}
+
+}  // namespace
+
+Subject::Subject(uint64_t seed) : Subject(random_host(seed), seed, size_t{1} << 19) {}
+
+Subject::Subject(const Batch& step, uint64_t seed, size_t most_bytes)
+    : host(step), seed_(seed), most_bytes_(most_bytes) {
+  Dice dice(seed ^ 0x7a1e);
   const std::optional<Batch> exact = with_true_lengths(host, &dice);
   if (!exact) return;
   truth = *exact;
@@ -251,7 +262,7 @@ Buffer Subject::plan_of(const Batch& batch) {
   size_t bytes = 0;
   if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), given ? &group : nullptr,
                          &bytes, nullptr) != ATTNPLAN_OK ||
-      bytes > kMostBytes) {
+      bytes > most_bytes_) {
     return Buffer();
   }
   return property::build(planner.get(), scratch.get(), structs.step(), given ? &group : nullptr,

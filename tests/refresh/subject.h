@@ -35,7 +35,8 @@ Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* 
 Tensors hostile(Tensors tensors, Dice* dice);
 
 struct Subject {
-  explicit Subject(uint64_t seed);
+  explicit Subject(uint64_t seed);  // a random step, of a plan that is not large
+  Subject(const Batch& step, uint64_t seed, size_t most_bytes);
 
   bool planned() const { return host_plan.size() > 0 && true_plan.size() > 0; }
   cpu::RefreshRules rules() const;
@@ -51,6 +52,7 @@ struct Subject {
   int32_t query_tile_of(int32_t kernel) const;
 
   uint64_t seed_;
+  size_t most_bytes_;
 };
 
 Buffer copy_of(const Buffer& plan);
