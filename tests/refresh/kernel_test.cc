@@ -11,7 +11,7 @@
 namespace attnplan::refresh {
 namespace {
 
-constexpr uint64_t kBatches = 1500;
+constexpr uint64_t kBatches = 400;
 
 uint64_t from_environment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
