@@ -11,15 +11,14 @@ namespace attnplan::hip {
 template <class Arch_, Cache kCache_, int kHead_, int kTiles_>
 struct M3IndexTraits : AttentionTraits<Arch_, kCache_, kHead_, kHead_, false, kTiles_> {
   using Base = AttentionTraits<Arch_, kCache_, kHead_, kHead_, false, kTiles_>;
-  // Without values there is room for 8 KiB of keys a step, or for half of it and what conversion
-  // by integers takes.
-  static constexpr bool kTight = Arch_::kVectorRegisters < 512 && kCache_ == Cache::kE4m3fnuz;
+  // Two steps are in registers: 8 KiB of keys each where these are many, else 4.
   static constexpr int kBlocks =
-      (kTight ? 4096 : 8192) / (Base::kBlockKeys * kHead_ * Base::kBytes);
+      (Arch_::kVectorRegisters < 512 ? 4096 : 8192) / (Base::kBlockKeys * kHead_ * Base::kBytes);
   static constexpr int kStepKeys = kBlocks * Base::kBlockKeys;
   static constexpr int kPages = kStepKeys / 16;
   static constexpr int kSteps = kM3BlockKeys / kStepKeys;  // of a block
-  static constexpr int kTileRows = 16 * kTiles_;           // packed rows of a query tile
+  static_assert(kSteps % 2 == 0);
+  static constexpr int kTileRows = 16 * kTiles_;  // packed rows of a query tile
 };
 
 // The (query tile, block) pairs of one request in a row. Later tiles see more blocks: the last tile
@@ -204,25 +203,20 @@ class M3IndexScores {
     const int32_t first_packed_row = tile * T::kTileRows / work.group;
     const int32_t all_see = work.context_len + first_packed_row + 1;  // every row of the tile
     const int32_t all_end = work.context_len + work.last_row(tile) < work.seq_len ? all_see : 0;
-    const int32_t end =
-        smaller(last * T::kSteps, (work.keys(tile) + T::kStepKeys - 1) / T::kStepKeys);
+    const int32_t end = uniform<Arch>(
+        smaller(last * T::kSteps, (work.keys(tile) + T::kStepKeys - 1) / T::kStepKeys));
 
+    // Two steps are in flight at any time. Where their number is odd the last one counts twice, and
+    // what is fetched behind it is that step again, so that no load needs a condition.
     const PageCursor cursor(index_, request, work.seq_len);
-    KeyRegisters<T> k;
-    int32_t step = first * T::kSteps;
-    fetch(cursor, step, k);
-    if constexpr (T::kPeelLast) {
-      for (; step + 1 < end; ++step) advance<true>(rows, cursor, step, step + 1, all_end, k);
-      advance<false>(rows, cursor, step, step, all_end, k);
-    } else {
-      for (;;) {  // the last step fetches its own keys again, so that no load needs a condition
-        const int32_t next = smaller(step + 1, end - 1);
-        advance<true>(rows, cursor, step, next, all_end, k);
-        if (next == step) break;
-        step = next;
-      }
+    KeyRegisters<T> even, odd;
+    fetch(cursor, first * T::kSteps, even);
+    fetch(cursor, smaller(first * T::kSteps + 1, end - 1), odd);
+    for (int32_t step = first * T::kSteps; step < end; step += 2) {
+      advance(rows, cursor, step, end, all_end, even);
+      advance(rows, cursor, smaller(step + 1, end - 1), end, all_end, odd);
+      if (step + 2 >= end || (step + 2) % T::kSteps == 0) write(rows, step / T::kSteps);
     }
-    write(rows, step / T::kSteps);
   }
 
   ATTNPLAN_DEVICE void fetch(const PageCursor& cursor, int32_t step, KeyRegisters<T>& k) const {
@@ -230,27 +224,24 @@ class M3IndexScores {
     pages.load(cursor, step * T::kStepKeys);
     k.load(index_, index_.k.data, cursor, pages, step * T::kStepKeys, lane_);
     prefetch_fence();
+    schedule_fence();
   }
 
-  // Scores the current step; kMore: and fetches the keys of the next one. A block is written when
-  // the next step is another one's.
-  template <bool kMore>
-  ATTNPLAN_DEVICE void advance(Rows& rows, const PageCursor& cursor, int32_t step, int32_t next,
+  // Scores a step, and fetches the keys of the one after the next.
+  ATTNPLAN_DEVICE void advance(Rows& rows, const PageCursor& cursor, int32_t step, int32_t end,
                                int32_t all_end, KeyRegisters<T>& k) const {
+    const int32_t next = smaller(step + 2, end - 1);
     StepPages<T> pages;
-    if constexpr (kMore) pages.load(cursor, next * T::kStepKeys);
+    pages.load(cursor, next * T::kStepKeys);
     Scores scores;
     score(rows, k, scores);
     schedule_fence();
-    if constexpr (kMore) {
-      k.load(index_, index_.k.data, cursor, pages, next * T::kStepKeys, lane_);
-      prefetch_fence();
-      schedule_fence();
-    }
+    k.load(index_, index_.k.data, cursor, pages, next * T::kStepKeys, lane_);
+    prefetch_fence();
+    schedule_fence();
     const int32_t key = step * T::kStepKeys;
     if (key + T::kStepKeys > all_end) mask(rows, key, scores);
     take_best(rows, scores);
-    if (kMore && next != step && next % T::kSteps == 0) write(rows, step / T::kSteps);
   }
 
   ATTNPLAN_DEVICE static void score(const Rows& rows, const KeyRegisters<T>& k, Scores& scores) {
