@@ -1,0 +1,86 @@
+// What a problem of attention is, in numbers small enough to print. Everything else follows from
+// it and its seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attnplan.h"
+#include "hip/formats.h"
+
+namespace attnplan::hip_test {
+
+enum class Scales { kNone, kTensor, kTokenHead };
+
+enum class Batch {
+  kUniform,     // one row a request, equal lengths
+  kRagged,      // rows and lengths all different
+  kVerify,      // the same few rows of every request
+  kPads,        // requests without rows in front, between and behind
+  kOneRow,      // one request, one row
+  kExtend,      // many rows over a context
+  kPrefill,     // rows without a context
+  kMixed,       // decodes, then extends, then prefills
+  kLong,        // one long context, few rows
+  kClamped,     // draft rows behind the end of their block table
+  kEmpty,       // requests without a single key, among others
+  kShared,      // requests that share the blocks of a prefix
+};
+constexpr int kNumBatches = 12;
+
+// Which kernels the planner may choose from.
+enum class Kernels { kAll, kDecode, kExtend, kPrefill };
+
+// How large batches are drawn.
+struct Size {
+  int32_t requests = 5;
+  int32_t context = 150;  // tokens of an ordinary request
+  int32_t rows = 24;      // of a request that extends
+  int32_t longest = 700;  // tokens
+};
+
+struct Description {
+  std::string name;
+  uint64_t seed = 1;
+
+  Format q = Format::kBf16;  // and the output
+  Format cache = Format::kBf16;
+  Scales scales = Scales::kNone;
+  int32_t head_size = 128;
+  int32_t v_head_size = 128;
+  int32_t num_kv_heads = 1;
+  int32_t group = 1;
+
+  attnplan_layout layout = ATTNPLAN_LAYOUT_LBNHC;
+  bool packed = false;
+  bool shuffle = false;
+  int32_t block_size = 16;
+  int32_t page_size = 16;
+  int64_t unused_blocks = 3;     // of the cache, beyond those that the batch needs
+  int64_t block_stride_pad = 0;  // elements between blocks
+
+  attnplan_mask mask = ATTNPLAN_MASK_CAUSAL;
+  int32_t sliding_window = 0;
+  double soft_cap = 0;
+  double softmax_scale = 0;  // 0: head_size^-0.5
+  bool lse = true;
+
+  Batch batch = Batch::kUniform;
+  Size size;
+
+  Kernels kernels = Kernels::kAll;
+  bool page_table = false;  // instead of a list with starts
+  int32_t work = ATTNPLAN_WORK_STREAM_K;
+  int32_t work_fixed_tokens = 128;
+  int32_t num_workers = 6;
+  bool dense = true;      // tensors without room between rows
+  int64_t max_rows = 0;   // judged against the reference; 0: all
+
+  int32_t num_q_heads() const { return num_kv_heads * group; }
+};
+
+const char* name_of(Batch batch);
+// One line, for a person who wants to see it fail again.
+std::string words(const Description& description);
+
+}  // namespace attnplan::hip_test

@@ -1,0 +1,34 @@
+// Descriptions of problems, drawn for a kernel and a kind of batch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hip/description.h"
+
+namespace attnplan::hip_test {
+
+// What a line of kernels.inc fixes.
+struct KernelLine {
+  Format cache;
+  int32_t head_size;
+  int32_t v_head_size;
+  bool shuffle;
+};
+
+// Every line, in order.
+constexpr KernelLine kKernelLines[] = {
+#define ATTNPLAN_ATTENTION(part, cache, head_size, v_head_size, shuffle, tiles) \
+  {Format::cache, head_size, v_head_size, shuffle != 0},
+#include "hip/kernels.inc"
+#undef ATTNPLAN_ATTENTION
+};
+constexpr int kNumKernelLines = sizeof(kKernelLines) / sizeof(kKernelLines[0]);
+
+std::string name_of(const KernelLine& line);
+
+// All that the line and the batch leave open follows from the seed; it is mixed with the name, so
+// that one seed gives different problems for every kernel and batch.
+Description draw(const KernelLine& line, Batch batch, uint64_t seed, const Size& size);
+
+}  // namespace attnplan::hip_test
