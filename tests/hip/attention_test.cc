@@ -58,6 +58,22 @@ std::string name_of_parameter(const testing::TestParamInfo<int>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Lines, Attention, testing::Range(0, kNumKernelLines), name_of_parameter);
 
+// One request over more workers than the merge weighs at a time.
+TEST(Attention, OfOneRequestOnHundredsOfWorkers) {
+  Size size;
+  size.longest = 34000;
+  Description description = draw(kKernelLines[0], Batch::kLong, seed(), size);
+  description.num_kv_heads = 1;
+  description.group = 2;
+  description.sliding_window = 0;
+  description.work = ATTNPLAN_WORK_EQUAL_CHUNKS;
+  description.num_workers = 600;
+  const Problem problem(description);
+  const TableArch arch = kArchs[seed() % 4];
+  emulate(arch, seed());
+  expect_right(problem.solve(), problem, arch);
+}
+
 // Decode, extend and prefill kernels share code, but the planner cuts their work differently.
 TEST(Attention, IsTheSameOnEveryRoute) {
   const int64_t stride = number_from("ATTNPLAN_HIP_STRIDE", 1);

@@ -36,7 +36,7 @@ struct Size {
   int32_t requests = 5;
   int32_t context = 150;  // tokens of an ordinary request
   int32_t rows = 24;      // of a request that extends
-  int32_t longest = 700;  // tokens
+  int32_t longest = 1500;  // tokens
 };
 
 struct Description {

@@ -61,6 +61,7 @@ void draw_plan(Dice* dice, Description* d) {
                                  ATTNPLAN_WORK_FIXED, ATTNPLAN_WORK_AUTO});
   d->work_fixed_tokens = 128 * dice->in32(1, 3);
   d->num_workers = dice->pick<int32_t>({1, 2, 5, 8, 13});
+  if (d->batch == Batch::kLong) d->num_workers = dice->pick<int32_t>({5, 13, 40});
   d->dense = dice->percent(50);
 }
 
