@@ -174,7 +174,7 @@ class RefreshRequests {
     const auto starts = open<int32_t>(ATTNPLAN_SECTION_QUERY_START_LOC);
     if (!starts) return;
     const auto segments = plan_.find<const attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS);
-    for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
+    for (int32_t i = 0; i < segments.count; ++i) {
       const attnplan_segment& s = segments.data[i];
       if (position < s.req_begin || position >= s.req_end) continue;
       const int64_t most = s.row_end - s.row_begin;

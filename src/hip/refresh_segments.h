@@ -24,7 +24,7 @@ class RefreshSegments {
 
   // Returns the thread's RefreshStatus bits, complete in the first block.
   ATTNPLAN_DEVICE uint32_t run() {
-    for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
+    for (int32_t i = 0; i < segments_.count; ++i) {
       if (wants(ATTNPLAN_SECTION_SEGMENTS) && is_mine(i)) write_figures(&segments_.data[i]);
     }
     if (wants(ATTNPLAN_SECTION_SEGMENTS) && block_index() == 0) write_maxima();
@@ -87,7 +87,7 @@ class RefreshSegments {
   // Of the header: the longest query of each route.
   ATTNPLAN_DEVICE void write_maxima() const {
     int64_t longest[kNumRoutes] = {0, 0, 0, 0};
-    for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
+    for (int32_t i = 0; i < segments_.count; ++i) {
       const attnplan_segment& s = segments_.data[i];
       int64_t own = 0;
       each_live(
@@ -120,7 +120,7 @@ class RefreshSegments {
     int32_t index = 0;
     uint32_t carry = 0;
     if (thread_index() == 0) ends.put(0, 0);
-    for (int32_t number = 0; number < plan_.header().num_segments; ++number) {
+    for (int32_t number = 0; number < segments_.count; ++number) {
       const attnplan_segment& s = segments_.data[number];
       if (s.route != kExtend) continue;
       for (int32_t p = s.req_begin; p < s.req_end; p += block_threads()) {

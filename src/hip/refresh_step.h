@@ -149,7 +149,7 @@ struct RefreshPads {
   ATTNPLAN_DEVICE RefreshPads(const PlanReader& plan, const RefreshArgs& args) {
     const attnplan_plan_header& header = plan.header();
     const auto segments = plan.find<const attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS);
-    const int32_t count = header.num_segments;
+    const int64_t count = segments.count;
     const bool uniform = (header.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0 && header.graph_width > 0;
     const int32_t begin = count > 0 ? segments.data[0].req_begin : 0;
     const int32_t graph_end = uniform ? begin + header.graph_requests : 0;

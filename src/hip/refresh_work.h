@@ -29,7 +29,7 @@ class RefreshWork {
     const int32_t step = grid_blocks() * block_threads();
     for (int64_t i = first; i < items_.count; i += step) write_item(i);
     const auto tiles = plan_.find<attnplan_merge_tile>(ATTNPLAN_SECTION_MERGE_TILES);
-    for (int64_t i = first; i < tiles.count; i += step) {
+    for (int64_t i = first; tiles && i < tiles.count; i += step) {
       attnplan_merge_tile& tile = tiles.data[i];
       if (!rows_move(tile.request)) continue;
       tile.row_end = row_end_of(tile.row_begin, tile.row_end, step_.lengths(tile.request));
@@ -39,7 +39,7 @@ class RefreshWork {
  private:
   ATTNPLAN_DEVICE bool rows_move(int32_t request) const {
     const auto segments = plan_.find<const attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS);
-    for (int32_t i = 0; i < plan_.header().num_segments; ++i) {
+    for (int32_t i = 0; i < segments.count; ++i) {
       const attnplan_segment& s = segments.data[i];
       if (request < s.req_begin || request >= s.req_end) continue;
       return (s.flags & ATTNPLAN_SEGMENT_EXACT_QUERY_LENS) == 0;

@@ -55,7 +55,7 @@ std::string check_chunks(const Buffer& plan, const Batch& truth, const cpu::Refr
       left.push_back(std::min(known.context, known.tokens));
     }
     for (int32_t k = 0; k < set.num_chunks; ++k) {
-      const attnplan_chunk& chunk = list[static_cast<size_t>(set.chunk_begin + k)];
+      const attnplan_chunk& chunk = list[static_cast<size_t>(int64_t{set.chunk_begin} + k)];
       int64_t total = 0, longest = 0;
       for (size_t i = 0; i < left.size(); ++i) {
         const int64_t len = std::min<int64_t>(left[i], set.chunk_tokens);
@@ -141,7 +141,7 @@ std::string check_work(const Buffer& refreshed, const Buffer& host, const Batch&
   std::map<std::pair<int32_t, int32_t>, int32_t> rows;  // covered so far, by request and head
   for (const auto& [key, tile] : tiles) {
     const Known& known = lengths[static_cast<size_t>(std::get<0>(key))];
-    const std::string wrong = check_tile(tile, known, rules);
+    std::string wrong = check_tile(tile, known, rules);
     if (!wrong.empty()) return wrong;
     int32_t& covered = rows[{std::get<0>(key), std::get<1>(key)}];
     if (tile[0].row_begin != tile[0].row_end && tile[0].row_begin != covered) return "rows jump";

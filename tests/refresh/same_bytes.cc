@@ -137,7 +137,7 @@ std::string check_bounds(const Buffer& plan) {
   for (const attnplan_segment& s : property::segments_of(plan)) {
     int64_t before = 0;
     for (int32_t i = 0; !starts.empty() && i <= s.req_end - s.req_begin; ++i) {
-      const int64_t start = starts[static_cast<size_t>(s.query_start_loc_begin + i)];
+      const int64_t start = starts[static_cast<size_t>(int64_t{s.query_start_loc_begin} + i)];
       if (start < before || start > s.row_end - s.row_begin) {
         return differs("query_start_loc", i, start, before);
       }

@@ -120,8 +120,7 @@ std::string compare_sections(const Buffer& refreshed, const Buffer& truth) {
     // How context is cut is the host's choice; skip_merge is not.
     const bool cut = ATTNPLAN_SECTION_CHUNKS <= id && id <= ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST;
     if (a == nullptr || (cut && id != ATTNPLAN_SECTION_CHUNK_SKIP_MERGE)) continue;
-    const std::string wrong =
-        compare_bytes(refreshed, truth, *a, *b, "section " + std::to_string(id));
+    std::string wrong = compare_bytes(refreshed, truth, *a, *b, "section " + std::to_string(id));
     if (!wrong.empty()) return wrong;
   }
   return compare_segments(refreshed, truth);
