@@ -111,8 +111,8 @@ int64_t most_pieces(const Plan& plan, int64_t rows, int64_t requests) {
 
 // Room for what the device makes of it: rows that begin elsewhere are cut elsewhere, and the true
 // lengths may need a piece more than their bounds.
-int64_t local_room(const Plan& plan) {
-  if (plan.inexact == 0) return local_count(plan);
+int64_t local_room(const Plan& plan, int64_t count) {
+  if (plan.inexact == 0) return count;
   int64_t room = 0, moving_rows = 0;
   for (int32_t i = 0; i < plan.lanes->n; ++i) {
     const int32_t rows = plan.lanes->query_lens[i];
@@ -142,9 +142,10 @@ void describe_windows(const Plan* plan, const Planner::State& state, SectionList
                    requests + 1, c.requests + 1);
   }
   if (asked(ATTNPLAN_SECTION_LOCAL)) {
+    const int64_t count = plan ? local_count(*plan) : 0;
     list->add(ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH, ATTNPLAN_EXTENT_OTHER,
-              device_if(plan && plan->inexact != 0), sizeof(attnplan_local_batch),
-              plan ? local_count(*plan) : 0, plan ? local_room(*plan) : 0, c.local_batches);
+              device_if(plan && plan->inexact != 0), sizeof(attnplan_local_batch), count,
+              plan ? local_room(*plan, count) : 0, c.local_batches);
   }
 }
 
