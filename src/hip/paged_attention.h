@@ -50,6 +50,7 @@ class PagedAttention {
                               const int32_t* blocks = nullptr, int32_t num_blocks = 0) {
     const int32_t packed = (item.row_end - item.row_begin) * args_.group;
     const int32_t tiles = (packed + kWaveRows - 1) / kWaveRows;  // at most kAttentionWaves
+    if (tiles == 0) return;  // rows that the device took away
     const int32_t parts = tiles > 2 ? 1 : tiles == 2 ? 2 : 4;
     const int32_t tile = wave_ / parts, part = wave_ % parts;
 
