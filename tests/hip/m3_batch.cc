@@ -70,6 +70,19 @@ M3Batch::M3Batch(int32_t requests, int32_t max_rows, int32_t max_len, int32_t pa
   std::iota(ids.begin(), ids.end(), 0);
   for (size_t i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[dice->next() % i]);
   page_indices.assign(ids.begin(), ids.begin() + total);
+  dense = dice->percent(50);
+  fill_table();
+}
+
+void M3Batch::fill_table() {
+  for (int32_t i = 0; i < num_requests(); ++i) {
+    page_table_width = std::max(page_table_width, page_indptr[i + 1] - page_indptr[i]);
+  }
+  for (int32_t i = 0; i < num_requests(); ++i) {
+    page_table.insert(page_table.end(), page_indices.begin() + page_indptr[i],
+                      page_indices.begin() + page_indptr[i + 1]);
+    page_table.resize(static_cast<size_t>((i + 1) * page_table_width), -1);
+  }
 }
 
 void M3Batch::fill(AttentionArgs* args) const {
@@ -77,11 +90,12 @@ void M3Batch::fill(AttentionArgs* args) const {
   args->query_start_loc = starts.data();
   args->seq_lens = seq_lens.data();
   args->context_lens = context_lens.data();
-  args->page_indptr = page_indptr.data();
-  args->page_indices = page_indices.data();
+  args->page_indptr = dense ? nullptr : page_indptr.data();
+  args->page_indices = dense ? page_table.data() : page_indices.data();
+  args->page_table_width = page_table_width;
   args->page_shift = 0;
   while (1 << args->page_shift < page_size) ++args->page_shift;
-  args->pages_per_stride = 1;
+  args->pages_per_stride = 2;
   args->causal = 1;
 }
 
@@ -114,7 +128,7 @@ int64_t M3Cache::page_bytes() const {
 CacheTensor M3Cache::tensor() const {
   const int64_t row = head_size * bytes_of(format);
   CacheTensor tensor = {reinterpret_cast<const uint8_t*>(storage.data()),
-                        page_bytes(),
+                        2 * page_bytes(),
                         page_bytes(),
                         page_size * row,
                         row,

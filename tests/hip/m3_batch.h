@@ -20,7 +20,7 @@ struct M3Batch {
   // among them. `max_len`: tokens.
   M3Batch(int32_t requests, int32_t max_rows, int32_t max_len, int32_t page_size,
           property::Dice* dice);
-  // What the kernels read of the plan. `rows_begin` and `rows_end` are those of the segment.
+  // What the kernels read of the plan, and pages by twos.
   void fill(AttentionArgs* args) const;
 
   int32_t num_rows() const { return static_cast<int32_t>(row_request.size()); }
@@ -32,11 +32,17 @@ struct M3Batch {
 
   int32_t page_size;
   int32_t num_pages;
+  bool dense;  // the kernels get a table of pages, else lists
   attnplan_segment segment = {};
   std::vector<int32_t> starts;  // QUERY_START_LOC of the segment
   std::vector<int32_t> seq_lens, context_lens;
   std::vector<int32_t> row_request, row_position;
   std::vector<int32_t> page_indptr, page_indices;
+  std::vector<int32_t> page_table;  // [requests, page_table_width]
+  int32_t page_table_width = 0;
+
+ private:
+  void fill_table();
 };
 
 // [pages, heads, tokens, head size] in a 16-byte aligned storage, or the shuffled forms of K and V.

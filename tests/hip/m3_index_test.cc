@@ -227,6 +227,10 @@ TYPED_TEST(M3Index, SelectsTheBlocksOfTheOracle) {
   check<TypeParam, Cache::kE4m3fnuz, 1>(true, 4);
   check<TypeParam, Cache::kE5m2, 1>(true, 4);
 }
+TYPED_TEST(M3Index, SelectsTheSameByLongerTiles) {
+  check<TypeParam, Cache::kBf16, 2>(true, 3);
+  check<TypeParam, Cache::kE4m3fn, 2>(true, 3);
+}
 TYPED_TEST(M3Index, ScoresAreThoseOfFloat64) {
   check<TypeParam, Cache::kBf16, 1>(false, 3);
   check<TypeParam, Cache::kFp16, 1>(false, 3);
