@@ -5,15 +5,26 @@
 #include <stdexcept>
 
 #include "hip/attention_args.h"
-#include "hip/emulation.h"
 #include "hip/kernel_table.h"
-#include "hip/merge.h"
+
+#if defined(ATTNPLAN_HIP_EMULATED)
+#include "hip/emulation.h"
+#endif
 
 namespace attnplan::hip_test {
 namespace {
 
 constexpr int32_t kQueryTile = 64;
 constexpr int32_t kMergeBlocks = 8;
+constexpr int32_t kMergeThreads = 256;
+
+hip::TableArch table_arch() {
+#if defined(ATTNPLAN_HIP_EMULATED)
+  return hip::emulation().arch;
+#else
+  return hip::TableArch::kOwn;
+#endif
+}
 
 attnplan_contract make(const char* name, attnplan_route route) {
   attnplan_contract contract = ATTNPLAN_CONTRACT_INIT;
@@ -173,14 +184,14 @@ void launch(const Description& d, const Step&, const Contents& contents, const P
   if (line < 0) throw std::runtime_error("no kernel for this problem");
   hip::DeviceProperties device;
   (void)hip::device_properties(0, &device);
-  const hip::TableArch arch = hip::emulation().arch;
+  const hip::TableArch arch = table_arch();
   for (int32_t i = 0; i < plan.num_segments(); ++i) {
     args.segment = on_device<attnplan_segment>(plan, tensors, ATTNPLAN_SECTION_SEGMENTS) + i;
     (void)hip::enqueue(hip::attention_kernel(line, arch), work_of(plan).workers,
                        4 * device.wave_size, &args, nullptr);
     if (plan.section(ATTNPLAN_SECTION_MERGE_TILES).count == 0) continue;
     const hip::MergeArgs merge = merge_args(d, plan, tensors, args);
-    (void)hip::enqueue(hip::service_kernel(hip::Service::kMerge, arch), kMergeBlocks, hip::kMergeThreads, &merge,
+    (void)hip::enqueue(hip::service_kernel(hip::Service::kMerge, arch), kMergeBlocks, kMergeThreads, &merge,
                        nullptr);
   }
 }

@@ -1,0 +1,16 @@
+# The program over a few problems: its exit code, and a report that says what it did.
+execute_process(COMMAND ${PROGRAM} --quick --filter bf16/d64 --json ${REPORT} COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${REPORT} report)
+foreach(field IN ITEMS ok problems failed)
+  string(JSON ${field} GET "${report}" ${field})
+endforeach()
+string(JSON failures LENGTH "${report}" failures)
+string(JSON arch GET "${report}" device arch)
+if(NOT ok OR problems LESS 2 OR NOT failed EQUAL 0 OR NOT failures EQUAL 0 OR arch STREQUAL "")
+  message(FATAL_ERROR "not a report of a good run: ${report}")
+endif()
+# Nothing to run is no success.
+execute_process(COMMAND ${PROGRAM} --filter no/such/problem RESULT_VARIABLE status OUTPUT_QUIET)
+if(NOT status EQUAL 1)
+  message(FATAL_ERROR "exit code ${status} of a run without problems")
+endif()
