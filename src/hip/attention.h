@@ -185,29 +185,44 @@ struct Attention {
   struct Stream {
     ATTNPLAN_DEVICE Stream(const AttentionArgs& args, const WaveTask& task)
         : cursor(args, task.request, task.seq_len),
+          k_tensor(args.k),
+          v_tensor(args.v),
+          pages_per_stride(args.pages_per_stride),
           k_base(args.k.data + task.kv_head * args.k.head_stride),
-          v_base(args.v.data + task.kv_head * args.v.head_stride) {}
+          v_base(args.v.data + task.kv_head * args.v.head_stride),
+          scale_log2(args.scale_log2),
+          soft_cap_log2(args.soft_cap_log2),
+          k_scaled(args.k_scales.data != nullptr),
+          v_scaled(args.v_scales.data != nullptr) {}
     ATTNPLAN_DEVICE void find(const WaveTask& task, int32_t step) {
       next = step_begin(task, step);
       next_pages.load(cursor, next);
     }
-    ATTNPLAN_DEVICE void fetch_keys(const AttentionArgs& args, int lane) {
-      k.load(args, k_base, cursor, next_pages, next, lane);
+    ATTNPLAN_DEVICE void fetch_keys(int lane) {
+      k.load(k_tensor, pages_per_stride, k_base, cursor, next_pages, next, lane);
       prefetch_fence();
       schedule_fence();
     }
     // And makes the step that was the next one the current one.
-    ATTNPLAN_DEVICE void fetch_values(const AttentionArgs& args, int lane) {
+    ATTNPLAN_DEVICE void fetch_values(int lane) {
       schedule_fence();
-      v.load(args, v_base, cursor, next_pages, next, lane);
+      v.load(v_tensor, pages_per_stride, v_base, cursor, next_pages, next, lane);
       prefetch_fence();
       pages = next_pages;
       key = next;
     }
 
     const PageCursor cursor;
-    const uint8_t* k_base;  // of the head, in page 0
-    const uint8_t* v_base;
+    // Copies of arguments, which are loaded ahead of the loop then.
+    const CacheTensor k_tensor;
+    const CacheTensor v_tensor;
+    const int32_t pages_per_stride;
+    const uint8_t* const k_base;  // of the head, in page 0
+    const uint8_t* const v_base;
+    const float scale_log2;
+    const float soft_cap_log2;
+    const bool k_scaled;  // by scales of single tokens
+    const bool v_scaled;
     int32_t key, next;  // the first of the current and of the next step
     StepPages<T> pages, next_pages;
     KeyRegisters<T> k;
@@ -221,14 +236,14 @@ struct Attention {
     if (range.step >= range.last_step) return;
     Stream stream(args, task);
     stream.find(task, range.step);
-    stream.fetch_keys(args, lane);
-    stream.fetch_values(args, lane);
+    stream.fetch_keys(lane);
+    stream.fetch_values(lane);
     if constexpr (T::kPeelLast) {
       while (range.step + task.step_stride < range.last_step) {
         range.step += task.step_stride;
         stream.find(task, range.step);
         advance<true>(args, task, range, lane, stream);
-        stream.fetch_values(args, lane);
+        stream.fetch_values(lane);
       }
       advance<false>(args, task, range, lane, stream);
     } else {
@@ -238,7 +253,7 @@ struct Attention {
         stream.find(task, range.step);
         advance<true>(args, task, range, lane, stream);
         if (!more) break;
-        stream.fetch_values(args, lane);
+        stream.fetch_values(lane);
       }
     }
   }
@@ -252,12 +267,12 @@ struct Attention {
     score(stream.k, scores);
     schedule_fence();
     if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
-      if (args.k_scales.data != nullptr) {
+      if (stream.k_scaled) {
         scale_keys<true>(args, read_again(args).k_scales, task, stream, lane, scores);
       }
     }
-    if constexpr (kMore) stream.fetch_keys(args, lane);
-    finish_scores(args, scores);
+    if constexpr (kMore) stream.fetch_keys(lane);
+    finish_scores(stream.scale_log2, stream.soft_cap_log2, scores);
     if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
       const int own = computed_here(lane);
       mask(args, task, key, own, scores);
@@ -265,7 +280,7 @@ struct Attention {
     }
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
     if constexpr (T::kFp8) {
-      if (args.v_scales.data != nullptr) {
+      if (stream.v_scaled) {
         scale_keys<false>(args, read_again(args).v_scales, task, stream, lane, scores);
       }
     }
@@ -294,16 +309,17 @@ struct Attention {
 
   // Raw products to scores in powers of two.
   ATTNPLAN_DEVICE static void finish_scores(
-      const AttentionArgs& args, float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+      float scale_log2, float soft_cap_log2,
+      float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-      Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] *= args.scale_log2; });
+      Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] *= scale_log2; });
     }
-    if (args.soft_cap_log2 > 0) {  // cap * tanh(score / cap); scale_log2 has the division
+    if (soft_cap_log2 > 0) {  // cap * tanh(score / cap); scale_log2 has the division
       ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
         Softmax<T>::for_each([&](int u, int t, int e) {
           constexpr float kTwoLog2E = 2.8853900817779268f;
           const float power = exp2_approx(scores[i][u][t][e] * kTwoLog2E);
-          scores[i][u][t][e] = args.soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
+          scores[i][u][t][e] = soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
         });
       }
     }

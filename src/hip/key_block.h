@@ -88,19 +88,19 @@ struct KeyRegisters {
   Words<4> words[T::kBlocks][Mma::kTiles][T::kKLoads];
 
   // `base` is the head's first byte; `begin` the step's first key.
-  ATTNPLAN_DEVICE void load(const AttentionArgs& args, const uint8_t* base,
-                            const PageCursor& cursor, const StepPages<T>& pages, int32_t begin,
-                            int lane) {
+  ATTNPLAN_DEVICE void load(const CacheTensor& tensor, int32_t pages_per_stride,
+                            const uint8_t* base, const PageCursor& cursor,
+                            const StepPages<T>& pages, int32_t begin, int lane) {
     const int row = Mma::row(lane), group = Mma::group(lane);
     const int run = Mma::kKeys * (row / Mma::kColumns);  // whose keys the lane loads
-    const int64_t chunk_stride = T::kShuffle ? args.k.chunk_stride : 16;
+    const int64_t chunk_stride = T::kShuffle ? tensor.chunk_stride : 16;
     ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
       const int key = u * T::kBlockKeys + run;
       const uint8_t* address =
-          base + pages.offset(args.k, args.pages_per_stride, key) +
-          (cursor.token(begin + key) + row % Mma::kColumns) * args.k.token_stride +
+          base + pages.offset(tensor, pages_per_stride, key) +
+          (cursor.token(begin + key) + row % Mma::kColumns) * tensor.token_stride +
           group * chunk_stride;
-      const int64_t tile_stride = Mma::kColumns * args.k.token_stride;
+      const int64_t tile_stride = Mma::kColumns * tensor.token_stride;
       ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
         ATTNPLAN_UNROLL for (int j = 0; j < T::kKLoads; ++j) {
           words[u][t][j] = load_words_stream<4>(address + t * tile_stride + 4 * j * chunk_stride);
@@ -128,28 +128,28 @@ struct ValueRegisters {
   using Mma = typename T::Mma;
   Words<T::kVWords> words[T::kBlocks][T::kVLoads];
 
-  ATTNPLAN_DEVICE void load(const AttentionArgs& args, const uint8_t* base,
-                            const PageCursor& cursor, const StepPages<T>& pages, int32_t begin,
-                            int lane) {
+  ATTNPLAN_DEVICE void load(const CacheTensor& tensor, int32_t pages_per_stride,
+                            const uint8_t* base, const PageCursor& cursor,
+                            const StepPages<T>& pages, int32_t begin, int lane) {
     const int row = Mma::row(lane);
     ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
       const int key = u * T::kBlockKeys + Mma::kKeys * Mma::group(lane);
-      const uint8_t* address = base + pages.offset(args.v, args.pages_per_stride, key);
+      const uint8_t* address = base + pages.offset(tensor, pages_per_stride, key);
       const int token = cursor.token(begin + key);
       if constexpr (T::kShuffle) {
         constexpr int kX = 16 / T::kBytes;
-        address += token / kX * args.v.token_stride + token % kX * T::kBytes + row * 16;
+        address += token / kX * tensor.token_stride + token % kX * T::kBytes + row * 16;
         ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
           words[u][m] = load_words_stream<T::kVWords>(address + m * Mma::kRows * 16);
         }
       } else {
-        address += token * args.v.token_stride + row * (T::kVRun * T::kBytes);
+        address += token * tensor.token_stride + row * (T::kVRun * T::kBytes);
         ATTNPLAN_UNROLL for (int i = 0; i < Mma::kKeys; ++i) {
           ATTNPLAN_UNROLL for (int h = 0; h < T::kVRuns; ++h) {
             words[u][i * T::kVRuns + h] =
                 load_words_stream<T::kVWords>(address + h * (Mma::kRows * T::kVRun * T::kBytes));
           }
-          address += args.v.token_stride;
+          address += tensor.token_stride;
         }
       }
     }

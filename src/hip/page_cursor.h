@@ -20,29 +20,28 @@ ATTNPLAN_DEVICE int64_t page_offset(int64_t block_stride, int64_t page_stride,
 class PageCursor {
  public:
   ATTNPLAN_DEVICE PageCursor(const AttentionArgs& args, int32_t request, int32_t seq_len)
-      : args_(args) {
+      : args_(args), shift_(args.page_shift), checked_(args.bad_pages != nullptr) {
     const int32_t begin = args.page_indptr == nullptr ? request * args.page_table_width
                                                       : load_uniform(args.page_indptr + request);
     pages_ = args.page_indices + begin;
-    last_ = ((seq_len + (1 << args.page_shift) - 1) >> args.page_shift) - 1;
+    last_ = ((seq_len + (1 << shift_) - 1) >> shift_) - 1;
   }
   // `position` is the same in the whole wave.
   ATTNPLAN_DEVICE int32_t id(int32_t position) const {
-    const int32_t index = position >> args_.page_shift;
+    const int32_t index = position >> shift_;
     int32_t page = load_uniform(pages_ + (index < last_ ? index : last_));
-    if (args_.bad_pages != nullptr &&
-        static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
-      *args_.bad_pages = 1;
+    if (checked_ && static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
+      *args_.bad_pages = computed_here(1);
       page = 0;
     }
     return page;
   }
-  ATTNPLAN_DEVICE int32_t token(int32_t position) const {
-    return position & ((1 << args_.page_shift) - 1);
-  }
+  ATTNPLAN_DEVICE int32_t token(int32_t position) const { return position & ((1 << shift_) - 1); }
 
  private:
   const AttentionArgs& args_;
+  const int32_t shift_;
+  const bool checked_;
   const int32_t* pages_;
   int32_t last_;
 };

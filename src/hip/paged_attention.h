@@ -70,6 +70,7 @@ class PagedAttention {
     task.blocks = blocks;
     task.num_blocks = num_blocks;
 
+    lane_ = computed_here(lane_);
     Attention<T> attention;
     attention.q.bind(memory_.vectors, wave_, lane_);
     const bool busy = tile < tiles;
@@ -96,6 +97,7 @@ class PagedAttention {
   // Puts the parts of a tile together, in the order of the waves, and writes its rows.
   ATTNPLAN_DEVICE void finish(Attention<T>& attention, const WaveTask& task, int32_t slot,
                               bool busy, int tile, int part, int parts) {
+    lane_ = computed_here(lane_);  // what is made of it did not wait in registers during the loop
     float largest[T::kQueryTiles][Mma::kQueries], whole[T::kQueryTiles][Mma::kQueries];
     for_each_row([&](int i, int s) {
       largest[i][s] = attention.softmax[i].maximum[s];
