@@ -222,7 +222,8 @@ class M3IndexScores {
   ATTNPLAN_DEVICE void fetch(const PageCursor& cursor, int32_t step, KeyRegisters<T>& k) const {
     StepPages<T> pages;
     pages.load(cursor, step * T::kStepKeys);
-    k.load(index_, index_.k.data, cursor, pages, step * T::kStepKeys, lane_);
+    k.load(index_.k, index_.pages_per_stride, index_.k.data, cursor, pages, step * T::kStepKeys,
+           lane_);
     prefetch_fence();
     schedule_fence();
   }
@@ -236,7 +237,8 @@ class M3IndexScores {
     Scores scores;
     score(rows, k, scores);
     schedule_fence();
-    k.load(index_, index_.k.data, cursor, pages, next * T::kStepKeys, lane_);
+    k.load(index_.k, index_.pages_per_stride, index_.k.data, cursor, pages, next * T::kStepKeys,
+           lane_);
     prefetch_fence();
     schedule_fence();
     const int32_t key = step * T::kStepKeys;
