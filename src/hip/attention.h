@@ -192,8 +192,8 @@ struct Attention {
           v_base(args.v.data + task.kv_head * args.v.head_stride),
           scale_log2(args.scale_log2),
           soft_cap_log2(args.soft_cap_log2),
-          k_scaled(args.k_scales.data != nullptr),
-          v_scaled(args.v_scales.data != nullptr) {}
+          scaled((args.k_scales.data != nullptr ? kScaledK : 0) |
+                 (args.v_scales.data != nullptr ? kScaledV : 0)) {}
     ATTNPLAN_DEVICE void find(const WaveTask& task, int32_t step) {
       next = step_begin(task, step);
       next_pages.load(cursor, next);
@@ -221,8 +221,9 @@ struct Attention {
     const uint8_t* const v_base;
     const float scale_log2;
     const float soft_cap_log2;
-    const bool k_scaled;  // by scales of single tokens
-    const bool v_scaled;
+    // By scales of single tokens; one register for both, where two conditions would take four.
+    static constexpr int kScaledK = 1, kScaledV = 2;
+    const int scaled;
     int32_t key, next;  // the first of the current and of the next step
     StepPages<T> pages, next_pages;
     KeyRegisters<T> k;
@@ -267,7 +268,7 @@ struct Attention {
     score(stream.k, scores);
     schedule_fence();
     if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
-      if (stream.k_scaled) {
+      if ((uniform_here(stream.scaled) & Stream::kScaledK) != 0) {
         scale_keys<true>(args, read_again(args).k_scales, task, stream, lane, scores);
       }
     }
@@ -275,12 +276,12 @@ struct Attention {
     finish_scores(stream.scale_log2, stream.soft_cap_log2, scores);
     if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
       const int own = computed_here(lane);
-      mask(args, task, key, own, scores);
+      mask(read_again(args), task, key, own, scores);
       stream.v.clear_from(range.limit - key, own);
     }
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
     if constexpr (T::kFp8) {
-      if (stream.v_scaled) {
+      if ((uniform_here(stream.scaled) & Stream::kScaledV) != 0) {
         scale_keys<false>(args, read_again(args).v_scales, task, stream, lane, scores);
       }
     }

@@ -20,7 +20,7 @@ ATTNPLAN_DEVICE int64_t page_offset(int64_t block_stride, int64_t page_stride,
 class PageCursor {
  public:
   ATTNPLAN_DEVICE PageCursor(const AttentionArgs& args, int32_t request, int32_t seq_len)
-      : args_(args), shift_(args.page_shift), checked_(args.bad_pages != nullptr) {
+      : args_(args), shift_(args.page_shift), checked_(args.bad_pages != nullptr ? 1 : 0) {
     const int32_t begin = args.page_indptr == nullptr ? request * args.page_table_width
                                                       : load_uniform(args.page_indptr + request);
     pages_ = args.page_indices + begin;
@@ -30,7 +30,8 @@ class PageCursor {
   ATTNPLAN_DEVICE int32_t id(int32_t position) const {
     const int32_t index = position >> shift_;
     int32_t page = load_uniform(pages_ + (index < last_ ? index : last_));
-    if (checked_ && static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
+    if (uniform_here(checked_) != 0 &&
+        static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
       *args_.bad_pages = computed_here(1);
       page = 0;
     }
@@ -41,7 +42,7 @@ class PageCursor {
  private:
   const AttentionArgs& args_;
   const int32_t shift_;
-  const bool checked_;
+  const int checked_;
   const int32_t* pages_;
   int32_t last_;
 };

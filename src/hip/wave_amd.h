@@ -145,6 +145,12 @@ ATTNPLAN_DEVICE int computed_here(int value) {
   asm volatile("" : "+v"(value));
   return value;
 }
+// The same for a value that is known to be uniform.
+ATTNPLAN_DEVICE int uniform_here(int value) {
+  value = __builtin_amdgcn_readfirstlane(value);
+  asm volatile("" : "+s"(value));
+  return value;
+}
 ATTNPLAN_DEVICE void schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
 ATTNPLAN_DEVICE void reload_fence() { asm volatile("" ::: "memory"); }
 ATTNPLAN_DEVICE void prefetch_fence() { asm volatile("" ::: "memory"); }

@@ -102,6 +102,7 @@ ATTNPLAN_DEVICE const T& read_again(const T& args) {
   return args;
 }
 ATTNPLAN_DEVICE int computed_here(int value) { return value; }
+ATTNPLAN_DEVICE int uniform_here(int value) { return value; }
 
 // Keeps the compiler from moving loads and arithmetic across, where that costs (AMD).
 ATTNPLAN_DEVICE void schedule_fence() {}

@@ -135,6 +135,7 @@ const T& read_again(const T& args) {
   return args;
 }
 inline int computed_here(int value) { return value; }
+inline int uniform_here(int value) { return value; }
 inline void schedule_fence() {}
 inline void prefetch_fence() {}
 inline void reload_fence() {}
