@@ -217,7 +217,7 @@ typedef struct attnplan_contract {
   uint32_t flags;                  /* ATTNPLAN_CONTRACT_* */
   attnplan_int32_list query_lens;  /* allowed query_len */
   attnplan_int32_list groups;      /* allowed num_q_heads / num_kv_heads */
-  attnplan_int32_list head_sizes;  /* K's and V's */
+  attnplan_int32_list head_sizes;  /* K's and V's; with v_head_sizes K's */
   attnplan_int32_list block_sizes; /* tokens */
   attnplan_int32_list page_sizes;  /* tokens */
   attnplan_string_list archs;
@@ -240,11 +240,15 @@ typedef struct attnplan_contract {
   int64_t offset_max;
   int32_t kv_tile;    /* tokens of one KV tile; 0: 128 */
   int32_t num_splits; /* of a kernel that always splits KV so; 0: none */
+  attnplan_int32_list v_head_sizes; /* pairs: each belongs to the head size at the same place */
+  uint32_t scales;                  /* bits of attnplan_scale; 0: any */
+  int32_t reserved0;                /* 0 */
 } attnplan_contract;
 #define ATTNPLAN_CONTRACT_INIT                                                              \
   {                                                                                         \
     sizeof(attnplan_contract), NULL, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0},      \
-        {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
+        {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,      \
+        {NULL, 0}, 0, 0                                                                     \
   }
 enum {
   ATTNPLAN_CONTEXT_ANY = 0,

@@ -1,24 +1,11 @@
 #include <cstring>
-#include <initializer_list>
 
 #include "convert.h"
+#include "convert_cache.h"
 #include "versioned.h"
 
 namespace attnplan {
 namespace {
-
-struct Enumerator {
-  const char* what;
-  int32_t value;
-  int32_t last;
-};
-
-Status check_enums(std::initializer_list<Enumerator> enums, Error* error) {
-  for (const Enumerator& e : enums) {
-    if (e.value < 0 || e.value > e.last) return unknown_value(error, e.what, e.value);
-  }
-  return Status::kOk;
-}
 
 int32_t or_default(int32_t value, int32_t absent) { return value != 0 ? value : absent; }
 
@@ -42,6 +29,7 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   constexpr uint32_t kFlags = 31;
   if ((c->flags & ~kFlags) != 0) return unknown_value(error, "contract flags", c->flags);
   if ((c->features & ~kAllFeatures) != 0) return unknown_value(error, "features", c->features);
+  if (c->reserved0 != 0) return unknown_value(error, "contract reserved0", c->reserved0);
   status = check_enums({{"route", c->route, ATTNPLAN_ROUTE_PREFILL},
                         {"context", c->context, ATTNPLAN_CONTEXT_SOME},
                         {"dtype_label", c->dtype_label, ATTNPLAN_LABEL_STORAGE},
@@ -60,6 +48,7 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->query_lens = to_list(c->query_lens, memory);
   contract->groups = to_list(c->groups, memory);
   contract->head_sizes = to_list(c->head_sizes, memory);
+  contract->v_head_sizes = to_list(c->v_head_sizes, memory);
   contract->block_sizes = to_list(c->block_sizes, memory);
   contract->page_sizes = to_list(c->page_sizes, memory);
   if (c->archs.data != nullptr) {
@@ -76,6 +65,7 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->features = c->features;
   contract->dtypes = to_set(c->dtypes);
   contract->layouts = to_set(c->layouts);
+  contract->scales = to_set(c->scales);
   contract->max_query_len = c->max_query_len;
   contract->max_query_len_x_group = c->max_query_len_x_group;
   contract->context = static_cast<Context>(c->context);
@@ -90,41 +80,6 @@ Status to_contract(const attnplan_contract* given, Contract* contract,
   contract->dtype_label = static_cast<DtypeLabel>(c->dtype_label);
   contract->pads = static_cast<Pads>(c->pads);
   contract->graph = static_cast<Capture>(c->graph);
-  return Status::kOk;
-}
-
-Status to_cache(const attnplan_kv_cache* given, KvCache* cache, Error* error) {
-  attnplan_kv_cache copy;
-  const attnplan_kv_cache* c;
-  Status status = read_struct(given, &copy, &c, "attnplan_kv_cache", error);
-  if (status != Status::kOk) return status;
-  constexpr uint32_t kFlags = ATTNPLAN_KV_PACKED | ATTNPLAN_KV_SHUFFLE | ATTNPLAN_KV_TYPED;
-  if ((c->flags & ~kFlags) != 0) return unknown_value(error, "kv_cache flags", c->flags);
-  status = check_enums({{"layout", c->layout, ATTNPLAN_LAYOUT_MLA},
-                        {"cache_dtype", c->cache_dtype, ATTNPLAN_CACHE_FP8_INC},
-                        {"storage_dtype", c->storage_dtype, ATTNPLAN_DTYPE_E5M2FNUZ},
-                        {"view_dtype", c->view_dtype, ATTNPLAN_DTYPE_E5M2FNUZ},
-                        {"scale", c->scale, ATTNPLAN_SCALE_TOKEN_INLINE},
-                        {"offset_unit", c->offset_unit, ATTNPLAN_OFFSET_BYTES}},
-                       error);
-  if (status != Status::kOk) return status;
-  cache->layout = static_cast<Layout>(c->layout);
-  cache->packed = (c->flags & ATTNPLAN_KV_PACKED) != 0;
-  cache->shuffle = (c->flags & ATTNPLAN_KV_SHUFFLE) != 0;
-  cache->typed = (c->flags & ATTNPLAN_KV_TYPED) != 0;
-  cache->num_blocks = c->num_blocks;
-  cache->block_size = c->block_size;
-  cache->page_size = c->page_size;
-  cache->cache_dtype = static_cast<CacheDtype>(c->cache_dtype);
-  cache->storage_dtype = static_cast<Dtype>(c->storage_dtype);
-  cache->view_dtype = static_cast<Dtype>(c->view_dtype);
-  cache->scale = static_cast<Scale>(c->scale);
-  cache->offset_limit = {static_cast<OffsetUnit>(c->offset_unit), c->offset_max};
-  cache->k_pages = c->k_pages;
-  cache->v_pages = c->v_pages;
-  cache->k_scale_pages = c->k_scale_pages;
-  cache->v_scale_pages = c->v_scale_pages;
-  cache->block_stride = c->block_stride;
   return Status::kOk;
 }
 

@@ -70,6 +70,7 @@ struct Contract {
   IntList query_lens;
   IntList groups;
   IntList head_sizes;
+  IntList v_head_sizes;  // where given: each belongs to the head size at the same place
   IntList block_sizes;
   IntList page_sizes;
   StringList archs;
@@ -77,6 +78,7 @@ struct Contract {
   uint32_t features = 0;
   std::optional<uint32_t> dtypes;   // bits of Dtype, view labels; absent: any
   std::optional<uint32_t> layouts;  // bits of Layout
+  std::optional<uint32_t> scales;   // bits of Scale
   int32_t max_query_len = 0;        // rows; 0: none, likewise the bounds below
   int32_t max_query_len_x_group = 0;
   Context context = Context::kAny;

@@ -8,7 +8,8 @@ namespace attnplan::json {
 
 // The order of the words is the order in which messages list them.
 inline constexpr Word kProfiles[] = {
-    {"aiter_mha", 0}, {"aiter_fa", 0}, {"minimax_m3_sparse", 0}, {"unified", 0}};
+    {"aiter_mha", 0}, {"aiter_fa", 0}, {"minimax_m3_sparse", 0}, {"unified", 0}, {"hip", 0},
+    {"hip_m3", 0}};
 inline constexpr Word kPhases[] = {{"target", ATTNPLAN_PHASE_TARGET},
                                    {"draft", ATTNPLAN_PHASE_DRAFT},
                                    {"capture", ATTNPLAN_PHASE_CAPTURE},

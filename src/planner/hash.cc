@@ -52,13 +52,14 @@ void add(const Contract& c, Hasher* h) {
     h->value(flag);
   }
   for (const IntList* list :
-       {&c.query_lens, &c.groups, &c.head_sizes, &c.block_sizes, &c.page_sizes}) {
+       {&c.query_lens, &c.groups, &c.head_sizes, &c.v_head_sizes, &c.block_sizes, &c.page_sizes}) {
     h->list(*list);
   }
   h->list(c.archs);
   h->optional(c.masks);
   h->optional(c.dtypes);
   h->optional(c.layouts);
+  h->optional(c.scales);
   h->value(c.features);
   for (const int32_t v :
        {c.max_query_len, c.max_query_len_x_group, c.min_requests, c.max_requests, c.max_seq_len,

@@ -29,13 +29,26 @@ int32_t choose_page_size(const Contract& contract, const KvCache& cache) {
   return best;
 }
 
+// Both sizes are in the list, or, where V has a list of its own, at one place of the two.
+bool admits_head_sizes(const Contract& contract, int32_t head_size, int32_t v_head_size) {
+  if (!contract.v_head_sizes) {
+    return contains(contract.head_sizes, head_size) && contains(contract.head_sizes, v_head_size);
+  }
+  const size_t pairs = contract.head_sizes ? contract.head_sizes->size() : 0;
+  for (size_t i = 0; i < std::min(pairs, contract.v_head_sizes->size()); ++i) {
+    if ((*contract.head_sizes)[i] == head_size && (*contract.v_head_sizes)[i] == v_head_size) {
+      return true;
+    }
+  }
+  return false;
+}
+
 uint32_t group_refusals(const Contract& contract, const Config& config) {
   uint32_t reasons = 0;
   if (!contains(contract.groups, config.num_q_heads / config.num_kv_heads)) {
     reasons |= bit(Reason::kGroupUnsupported);
   }
-  if (!contains(contract.head_sizes, config.head_size) ||
-      !contains(contract.head_sizes, config.v_head_size)) {
+  if (!admits_head_sizes(contract, config.head_size, config.v_head_size)) {
     reasons |= bit(Reason::kHeadSizeUnsupported);
   }
   if (!contains(contract.archs, config.arch)) reasons |= bit(Reason::kArchUnsupported);
@@ -58,7 +71,8 @@ uint32_t cache_refusals(const Contract& contract, const KvCache& cache, const Kv
   if (page_size == 0 || !contains(contract.page_sizes, page_size)) {
     if (contract.page_sizes) reasons |= bit(Reason::kPageSizeUnsupported);
   }
-  if (!contains(contract.dtypes, static_cast<int32_t>(view.view_dtype), ~0u)) {
+  if (!contains(contract.dtypes, static_cast<int32_t>(view.view_dtype), ~0u) ||
+      !contains(contract.scales, static_cast<int32_t>(cache.scale), ~0u)) {
     reasons |= bit(Reason::kDtypeUnsupported);
   }
   if (!contains(contract.layouts, static_cast<int32_t>(cache.layout), ~0u)) {

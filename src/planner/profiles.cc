@@ -1,5 +1,7 @@
 #include "planner/profiles.h"
 
+#include "hip/contract_table.h"
+
 namespace attnplan {
 namespace {
 
@@ -16,9 +18,13 @@ class ProfileBuilder {
     return contract;
   }
   IntList ints(std::initializer_list<int32_t> values) const {
-    return std::pmr::vector<int32_t>(values, memory());
+    return ints(values.begin(), values.size());
   }
-  StringList strings(std::initializer_list<std::string_view> values) const {
+  IntList ints(const int32_t* values, size_t count) const {
+    return std::pmr::vector<int32_t>(values, values + count, memory());
+  }
+  template <typename List = std::initializer_list<std::string_view>>
+  StringList strings(const List& values) const {
     std::pmr::vector<std::pmr::string> list(memory());
     for (const std::string_view value : values) list.emplace_back(value);
     return list;
@@ -63,6 +69,44 @@ void unified(ProfileBuilder& profile) {
   extend.features = kUnifiedFeatures;
 }
 
+// The companion module: whatever src/hip/kernels.inc lists.
+template <size_t kRoutes, size_t kPairs>
+void companion(ProfileBuilder& profile, const hip::KernelRoute (&routes)[kRoutes],
+               const hip::HeadPairs<kPairs>& pairs, uint32_t dtypes, uint32_t masks,
+               uint32_t features) {
+  for (const hip::KernelRoute& route : routes) {
+    Contract& contract = profile.add(route.name, static_cast<Route>(route.route));
+    contract.max_query_len = route.max_query_len;
+    contract.groups = profile.ints(hip::kGroups.data(), hip::kGroups.size());
+    contract.head_sizes = profile.ints(pairs.head_sizes.data(), pairs.count);
+    contract.v_head_sizes = profile.ints(pairs.v_head_sizes.data(), pairs.count);
+    contract.page_sizes = profile.ints(hip::kPageSizes.data(), hip::kPageSizes.size());
+    contract.archs = profile.strings(hip::kArchs);
+    contract.masks = masks;
+    contract.features = features;
+    contract.dtypes = dtypes;
+    contract.scales = hip::kScales;
+    contract.layouts = hip::kLayouts;
+    contract.query_tile = hip::kQueryTile;
+    contract.kv_tile = hip::kKvTile;
+    contract.graph = Capture::kAlways;
+  }
+}
+
+void companion_dense(ProfileBuilder& profile) {
+  companion(profile, hip::kDenseRoutes, hip::kDensePairs, hip::all_dtypes(hip::kAttentionLines),
+            hip::kMasks, hip::kFeatures);
+}
+
+void companion_m3(ProfileBuilder& profile, std::pmr::vector<Contract>* kernels) {
+  companion(profile, hip::kM3Routes, hip::kM3Pairs, hip::all_dtypes(hip::kM3SparseLines),
+            hip::kCausal, kFeatureLse);
+  for (Contract& contract : *kernels) {
+    contract.block_sizes = profile.ints({hip::kM3BlockTokens});
+    contract.sliding_window = false;
+  }
+}
+
 }  // namespace
 
 bool built_in_profile(std::string_view name, std::pmr::vector<Contract>* kernels) {
@@ -76,6 +120,10 @@ bool built_in_profile(std::string_view name, std::pmr::vector<Contract>* kernels
     minimax_m3_sparse(profile);
   } else if (name == "unified") {
     unified(profile);
+  } else if (name == "hip") {
+    companion_dense(profile);
+  } else if (name == "hip_m3") {
+    companion_m3(profile, kernels);
   } else {
     return false;
   }

@@ -77,8 +77,8 @@ void scan_short(const ScanInput& in, int32_t* context_lens, int32_t* classes, Sc
     result->suspicious |= suspicious(in, i, query_len, seq_len, context_len);
     result->prints[0] += product(query_len, seq_len);
     if (second) {
-      result->prints[1] += product(value_or_zero(in.num_prompt_tokens, i),
-                                   value_or_zero(in.num_draft_tokens, i));
+      result->prints[1] +=
+          product(value_or_zero(in.num_prompt_tokens, i), value_or_zero(in.num_draft_tokens, i));
     }
     const bool free = in.num_computed_tokens != nullptr && !(in.all_exact && query_len > 0);
     if (in.num_known_tokens != nullptr || free) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 constexpr const char* kLayoutNames[] = {"lbnhc", "lbhnc", "lhbnc", "blhnc",
                                         "blnhc", "bhlnc", "mla"};
 constexpr const char* kFeatureNames[] = {"sinks", "soft_cap", "alibi", "lse"};
+constexpr const char* kScaleNames[] = {"none", "tensor", "head", "token_head", "token_inline"};
 constexpr const char* kMaskNames[] = {"causal", "full"};
 
 const char* rows(int64_t count) { return count == 1 ? "row" : "rows"; }
@@ -173,7 +175,7 @@ class Writer {
       case Reason::kHeadSizeUnsupported:
         out_.value = config_.head_size;
         say("head size {} (V: {}), admitted: ", config_.head_size, config_.v_head_size);
-        return list(contract_.head_sizes);
+        return head_sizes();
       case Reason::kArchUnsupported:
         say("the device is {}, admitted: ", std::string_view{config_.arch});
         return archs();
@@ -203,9 +205,7 @@ class Writer {
       case Reason::kPageSizeUnsupported:
         return page_size_unsupported(cache);
       case Reason::kDtypeUnsupported:
-        out_.value = static_cast<int64_t>(view.view_dtype);
-        say("the cache is viewed as {}, admitted: ", name(view.view_dtype));
-        return dtypes();
+        return dtype_unsupported(cache, view);
       case Reason::kLayoutUnsupported:
         out_.value = static_cast<int64_t>(cache.layout);
         say("the layout is {}, admitted: ", kLayoutNames[static_cast<int32_t>(cache.layout)]);
@@ -238,6 +238,27 @@ class Writer {
     blame(-1, last, contract_.offset_limit.max);
     say("the last {} of the cache is {}, limit {}", elements ? "element" : "byte", last,
         contract_.offset_limit.max);
+  }
+
+  void dtype_unsupported(const KvCache& cache, const KvView& view) {
+    const auto dtype = static_cast<int32_t>(view.view_dtype);
+    if ((contract_.dtypes.value_or(~0u) >> dtype & 1u) == 0) {
+      out_.value = dtype;
+      say("the cache is viewed as {}, admitted: ", name(view.view_dtype));
+      return dtypes();
+    }
+    out_.value = static_cast<int64_t>(cache.scale);
+    say("the scale of the cache is {}, admitted: ", kScaleNames[static_cast<int32_t>(cache.scale)]);
+    set(contract_.scales.value_or(0), kScaleNames);
+  }
+
+  void head_sizes() {
+    if (!contract_.v_head_sizes || !contract_.head_sizes) return list(contract_.head_sizes);
+    const size_t pairs = std::min(contract_.head_sizes->size(), contract_.v_head_sizes->size());
+    for (size_t i = 0; i < pairs; ++i) {
+      say("{}{}/{}", i == 0 ? "" : ", ", (*contract_.head_sizes)[i], (*contract_.v_head_sizes)[i]);
+    }
+    if (pairs == 0) say("none");
   }
 
   // Lists, or "none".

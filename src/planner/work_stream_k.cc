@@ -45,8 +45,8 @@ class FewTiles {
     return (step & (step - 1)) == 0 ? value & -step : value - value % step;
   }
   int32_t cuts_until_renewal() const { return left_ <= 17 ? 1 : (left_ - 1) % 16 + 1; }
-  // `count` workers in a row, of which each begins `step` tokens behind the one before and the first
-  // so far behind token `at` of the tile.
+  // `count` workers in a row, of which each begins `step` tokens behind the one before and the
+  // first so far behind token `at` of the tile.
   void begin_workers(int32_t count, int64_t position, int32_t tile, int64_t at, int64_t step) {
     cost_ -= load_ + count * step;  // an item more each, but a worker with its overhead less
     load_ = 0;

@@ -6,7 +6,8 @@
 namespace attnplan::fuzz {
 namespace {
 
-const char* const kProfiles[] = {"aiter_mha", "aiter_fa", "minimax_m3_sparse", "unified"};
+const char* const kProfiles[] = {"aiter_mha", "aiter_fa", "minimax_m3_sparse",
+                                 "unified",   "hip",      "hip_m3"};
 const char* const kArchs[] = {"gfx942", "gfx950", "gfx1201", "sm_90"};
 
 // A struct of this release, or a shorter or longer one. Structs end where a field ends: half a
@@ -22,8 +23,9 @@ T* any_version(const T& value, Bytes* bytes, Heap* heap) {
   return heap->versioned(value, size, tail);
 }
 
-const char* string(Bytes* bytes, Heap* heap, const char* const (&known)[4]) {
-  std::string text = known[bytes->below(4)];
+template <size_t kCount>
+const char* string(Bytes* bytes, Heap* heap, const char* const (&known)[kCount]) {
+  std::string text = known[bytes->below(kCount)];
   if (bytes->one_in(16)) text.resize(bytes->below(20), static_cast<char>(bytes->take<uint8_t>()));
   return static_cast<const char*>(heap->block(text.c_str(), text.size() + 1, text.size() + 1, 0));
 }
@@ -87,6 +89,8 @@ const attnplan_contract* contract(Bytes* bytes, Heap* heap) {
   out.graph = choice(bytes, 4);
   out.offset_unit = bytes->one_in(8) ? choice(bytes, 3) : 0;
   out.offset_max = bytes->take<int32_t>();
+  out.scales = some_bits(bytes, 0x8000001f);
+  if (bytes->one_in(4)) out.v_head_sizes = int_list(bytes, heap);
   return any_version(out, bytes, heap);
 }
 

@@ -43,6 +43,7 @@ void BatchStructs::add_contract(const Contract& from) {
   to.query_lens = list_of(from.query_lens);
   to.groups = list_of(from.groups);
   to.head_sizes = list_of(from.head_sizes);
+  to.v_head_sizes = list_of(from.v_head_sizes);
   to.block_sizes = list_of(from.block_sizes);
   to.page_sizes = list_of(from.page_sizes);
   if (from.archs) {
@@ -56,6 +57,7 @@ void BatchStructs::add_contract(const Contract& from) {
   to.features = from.features;
   to.dtypes = from.dtypes;
   to.layouts = from.layouts;
+  to.scales = from.scales;
   to.max_query_len = from.max_query_len;
   to.max_query_len_x_group = from.max_query_len_x_group;
   to.context = from.context;

@@ -69,12 +69,14 @@ Contract read_contract(const Json& in) {
   read_list(in, "query_lens", &out.query_lens);
   read_list(in, "groups", &out.groups);
   read_list(in, "head_sizes", &out.head_sizes);
+  read_list(in, "v_head_sizes", &out.v_head_sizes);
   read_list(in, "block_sizes", &out.block_sizes);
   read_list(in, "page_sizes", &out.page_sizes);
   if (in.contains("archs")) out.archs = in.at("archs").get<std::vector<std::string>>();
   read_set(in, "masks", kMasks, &out.masks);
   read_set(in, "dtypes", kDtypes, &out.dtypes);
   read_set(in, "layouts", kLayouts, &out.layouts);
+  read_set(in, "scales", kScales, &out.scales);
   if (in.contains("features")) out.features = read_features(in.at("features"));
   read(in, "max_query_len", &out.max_query_len);
   read(in, "max_query_len_x_group", &out.max_query_len_x_group);

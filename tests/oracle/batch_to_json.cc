@@ -61,6 +61,7 @@ Json contract_json(const Contract& in) {
   put(&out, "max_requests", in.max_requests);
   put(&out, "max_seq_len", in.max_seq_len);
   put_list(&out, "head_sizes", in.head_sizes);
+  put_list(&out, "v_head_sizes", in.v_head_sizes);
   put_list(&out, "archs", in.archs);
   put_set(&out, "masks", kMasks, in.masks);
   if (in.features != 0) out["features"] = feature_names(in.features);
@@ -68,6 +69,7 @@ Json contract_json(const Contract& in) {
   put_list(&out, "page_sizes", in.page_sizes);
   put_set(&out, "dtypes", kDtypes, in.dtypes);
   put_set(&out, "layouts", kLayouts, in.layouts);
+  put_set(&out, "scales", kScales, in.scales);
   put(&out, "tile_tokens", in.tile_tokens);
   put_offset_limit(&out, in.offset_unit, in.offset_max);
   put_name(&out, "dtype_label", kLabels, in.dtype_label);

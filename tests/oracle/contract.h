@@ -20,6 +20,7 @@ struct Contract {
   IntList query_lens;
   IntList groups;
   IntList head_sizes;
+  IntList v_head_sizes;
   IntList block_sizes;
   IntList page_sizes;
   std::optional<std::vector<std::string>> archs;
@@ -27,6 +28,7 @@ struct Contract {
   uint32_t features = 0;
   uint32_t dtypes = 0;
   uint32_t layouts = 0;
+  uint32_t scales = 0;
   int32_t max_query_len = 0;
   int32_t max_query_len_x_group = 0;
   int32_t context = ATTNPLAN_CONTEXT_ANY;

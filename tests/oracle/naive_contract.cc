@@ -80,12 +80,24 @@ void judge_request(const NaiveSetup& setup, const Contract& kernel, const NaiveR
   }
 }
 
+bool head_sizes_listed(const NaiveSetup& setup, const Contract& kernel) {
+  if (!kernel.v_head_sizes) {
+    return in_list(kernel.head_sizes, setup.head_size) &&
+           in_list(kernel.head_sizes, setup.v_head_size);
+  }
+  bool found = false;
+  for (size_t i = 0; kernel.head_sizes && i < kernel.head_sizes->size(); ++i) {
+    found = found || (i < kernel.v_head_sizes->size() &&
+                      kernel.head_sizes->at(i) == setup.head_size &&
+                      kernel.v_head_sizes->at(i) == setup.v_head_size);
+  }
+  return found;
+}
+
 void judge_model(const NaiveSetup& setup, const Contract& kernel, Refusal* refusal) {
   refusal->unless(in_list(kernel.groups, setup.num_q_heads / setup.num_kv_heads),
                   ATTNPLAN_REASON_GROUP_UNSUPPORTED);
-  refusal->unless(
-      in_list(kernel.head_sizes, setup.head_size) && in_list(kernel.head_sizes, setup.v_head_size),
-      ATTNPLAN_REASON_HEAD_SIZE_UNSUPPORTED);
+  refusal->unless(head_sizes_listed(setup, kernel), ATTNPLAN_REASON_HEAD_SIZE_UNSUPPORTED);
   const bool arch_listed = !kernel.archs || std::find(kernel.archs->begin(), kernel.archs->end(),
                                                       setup.arch) != kernel.archs->end();
   refusal->unless(arch_listed, ATTNPLAN_REASON_ARCH_UNSUPPORTED);
@@ -107,6 +119,7 @@ void judge_cache(const NaiveSetup& setup, const Contract& kernel, Refusal* refus
   refusal->unless(page > 0 && in_list(kernel.page_sizes, page),
                   ATTNPLAN_REASON_PAGE_SIZE_UNSUPPORTED);
   refusal->unless(in_set(kernel.dtypes, ~0u, view.view_dtype), ATTNPLAN_REASON_DTYPE_UNSUPPORTED);
+  refusal->unless(in_set(kernel.scales, ~0u, kv.scale), ATTNPLAN_REASON_DTYPE_UNSUPPORTED);
   refusal->unless(in_set(kernel.layouts, ~0u, kv.layout), ATTNPLAN_REASON_LAYOUT_UNSUPPORTED);
   if (kernel.tile_tokens > 0 && page > 0) {
     refusal->unless(page % kernel.tile_tokens == 0, ATTNPLAN_REASON_TILE_MISALIGNED);

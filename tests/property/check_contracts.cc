@@ -80,8 +80,11 @@ std::string check_model(const Contract& kernel, const Batch& batch,
   const int64_t k_size = or_default(config.head_size, 128);
   if (!listed(kernel.groups, group)) return "groups";
   if (!within(segment.max_query_len * group, kernel.max_query_len_x_group)) return "x_group";
+  const int64_t v_size = or_default(config.v_head_size, k_size);
   if (!listed(kernel.head_sizes, k_size)) return "head size of K";
-  if (!listed(kernel.head_sizes, or_default(config.v_head_size, k_size))) return "head size of V";
+  if (!listed(kernel.v_head_sizes ? kernel.v_head_sizes : kernel.head_sizes, v_size)) {
+    return "head size of V";
+  }
   if (kernel.archs && std::count(kernel.archs->begin(), kernel.archs->end(), batch.arch) == 0) {
     return "archs";
   }
@@ -102,6 +105,7 @@ std::string check_cache(const Contract& kernel, const Batch& batch,
   if (kv.page_size > 0 && page != kv.page_size) return "another page than the cache's";
   if (!listed(kernel.page_sizes, page)) return "page_sizes";
   if (kernel.tile_tokens > 0 && page % kernel.tile_tokens != 0) return "tile_tokens";
+  if (kernel.scales != 0 && (kernel.scales >> kv.scale & 1u) == 0) return "scales";
   if (kernel.layouts != 0 && (kernel.layouts >> kv.layout & 1u) == 0) return "layouts";
   const bool view_label = kernel.dtype_label == ATTNPLAN_LABEL_VIEW;
   if (kernel.dtypes != 0 && view_label && (kernel.dtypes >> segment.label & 1u) == 0) {

@@ -53,7 +53,7 @@ constexpr BadDocument kBadDocuments[] = {
     {R"({"backend": "unified", "query_lens": [1], "seq_lens": [5], "phase": "decode"})",
      R"(69: "phase": expected target, draft, capture or idle, got "decode")"},
     {R"({"backend": "vllm", "query_lens": [1], "seq_lens": [5]})",
-     R"(13: "backend": expected aiter_mha, aiter_fa, minimax_m3_sparse or unified, got "vllm")"},
+     R"(13: "backend": expected aiter_mha, aiter_fa, minimax_m3_sparse, unified, hip or hip_m3, got "vllm")"},
     {R"({"backend": 3, "query_lens": [1], "seq_lens": [5]})",
      R"(13: "backend": expected the name of a profile or an object, got an integer)"},
     {R"({"backend": "unified", "query_lens": [1, 2], "seq_lens": [5]})",
