@@ -1,7 +1,10 @@
 #include "attnplan_hip.h"
 
 #include "fill_error.h"
+#include "hip/contracts.h"
 #include "hip/device.h"
+#include "hip/run_segment.h"
+#include "hip/launch_check.h"
 #include "versioned.h"
 
 using attnplan::Error;
@@ -30,6 +33,50 @@ attnplan_status attnplan_hip_device(int32_t ordinal, attnplan_hip_device_info* d
   if (status == Status::kOk) status = attnplan::hip::describe_device(ordinal, &info, &error);
   if (status == Status::kOk) attnplan::write_versioned(info, device);
   return finish(status, error, error_out);
+}
+
+attnplan_status attnplan_hip_contracts(const attnplan_hip_attention* attention,
+                                       const attnplan_contract* const** contracts, size_t* count,
+                                       attnplan_error* error_out) {
+  Error error;
+  attnplan::hip::Layer layer;
+  Status status = attnplan::hip::read_layer(attention, &layer, &error);
+  if (status == Status::kOk && (contracts == nullptr || count == nullptr)) {
+    status = error.set(Status::kInvalidArgument, attnplan::Code::kNone, -1, 0, 0, "%s is NULL",
+                       contracts == nullptr ? "contracts" : "count");
+  }
+  if (status != Status::kOk) return finish(status, error, error_out);
+  const attnplan::hip::ContractList list = attnplan::hip::layer_contracts(layer);
+  *contracts = list.contracts;
+  *count = list.count;
+  return ATTNPLAN_OK;
+}
+
+attnplan_status attnplan_hip_workspace_size(const attnplan_hip_attention* attention,
+                                            const void* plan, size_t plan_bytes, size_t* bytes,
+                                            attnplan_error* error_out) {
+  Error error;
+  attnplan::hip::Layer layer;
+  attnplan::hip::HostPlan host;
+  attnplan::hip::Workspace workspace;
+  Status status = attnplan::hip::read_layer(attention, &layer, &error);
+  if (status == Status::kOk) {
+    status = attnplan::hip::HostPlan::read(plan, plan_bytes, &host, &error);
+  }
+  if (status == Status::kOk) {
+    status = attnplan::hip::workspace_of(layer, host, &workspace, &error);
+  }
+  if (status == Status::kOk && bytes == nullptr) {
+    status = error.set(Status::kInvalidArgument, attnplan::Code::kNone, -1, 0, 0, "bytes is NULL");
+  }
+  if (status == Status::kOk) *bytes = static_cast<size_t>(workspace.bytes);
+  return finish(status, error, error_out);
+}
+
+attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args, void* stream,
+                                    attnplan_error* error_out) {
+  Error error;
+  return finish(attnplan::hip::run_segment(args, stream, &error), error, error_out);
 }
 
 }  // extern "C"

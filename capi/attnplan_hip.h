@@ -70,11 +70,11 @@ typedef struct attnplan_hip_attention {
   int32_t v_head_size;    /* 0: head_size */
   attnplan_mask mask;
   int32_t sliding_window; /* tokens a query may see, itself included; 0: all */
+  int32_t top_k;          /* MiniMax-M3: blocks of 128 tokens that a row attends; 0: all of them */
   float softmax_scale;    /* 0: head_size^-0.5 */
   float soft_cap;         /* scores become cap * tanh(score / cap); 0: none */
-  float k_scale;          /* of the whole tensor: a value is its bytes' value times this; 0: 1 */
+  float k_scale;          /* ATTNPLAN_SCALE_TENSOR: a value is what its bytes say times this; 0: 1 */
   float v_scale;
-  int32_t reserved0; /* 0 */
 } attnplan_hip_attention;
 #define ATTNPLAN_HIP_ATTENTION_INIT \
   { sizeof(attnplan_hip_attention), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -86,12 +86,10 @@ ATTNPLAN_HIP_API attnplan_status attnplan_hip_contracts(const attnplan_hip_atten
                                                         const attnplan_contract* const** contracts,
                                                         size_t* count, attnplan_error* error);
 
-/* ---------------------------------------------------------------- running a segment */
-
 /* float32 scales of single tokens and heads; strides in elements. All strides 0: dense, pages of
  * [num_kv_heads][page_size] by page id. */
 typedef struct attnplan_hip_token_scales {
-  const float* data; /* device; NULL: none */
+  float* data; /* device; NULL: none */
   int64_t page_stride;
   int64_t head_stride;
   int64_t token_stride;
@@ -112,35 +110,37 @@ typedef struct attnplan_hip_kv {
  * is read during the call only. */
 typedef struct attnplan_hip_plan {
   size_t struct_size;
-  const void* host;   /* bytes of attnplan_plan_build */
-  void* device;       /* 64-byte aligned; what attnplan_hip_refresh writes */
-  size_t bytes;       /* of both */
+  const void* host; /* bytes of attnplan_plan_build */
+  void* device;     /* 64-byte aligned */
+  size_t bytes;     /* of both */
 } attnplan_hip_plan;
 #define ATTNPLAN_HIP_PLAN_INIT \
   { sizeof(attnplan_hip_plan), NULL, NULL, 0 }
 
 #define ATTNPLAN_HIP_VERIFY 1u /* page ids are checked on the device before use: debugging */
 
-/* What went wrong on the device, to be copied back and looked at by the caller. The caller sets it to
- * zero; calls only add to it. */
+/* What was wrong on the device, to be copied back and looked at by the caller, who clears it. */
 typedef struct attnplan_hip_report {
-  int32_t bad_pages;   /* page ids outside the cache; page 0 was read instead */
-  int32_t reserved[15];
+  int32_t bad_pages; /* 1: page ids outside the cache; page 0 was read, or nothing written, instead */
+  uint32_t refresh;  /* ATTNPLAN_HIP_REFRESH_* bits of the last refresh */
+  int32_t reserved[14];
 } attnplan_hip_report; /* 64 bytes */
+
+/* ---------------------------------------------------------------- running a segment */
 
 typedef struct attnplan_hip_launch_args {
   size_t struct_size;
   const attnplan_hip_attention* attention;
   const attnplan_hip_kv* kv;
   const attnplan_hip_plan* plan;
-  const void* q; /* device [rows of the plan, num_q_heads, head_size]; 16-byte aligned */
-  void* out;     /* device [rows, num_q_heads, v_head_size], in q_dtype; 16-byte aligned */
-  float* lse;    /* device [rows, num_q_heads], natural logarithm; NULL: not wanted */
+  const void* q;   /* device [rows of the plan, num_q_heads, head_size]; 16-byte aligned */
+  void* out;       /* device [rows, num_q_heads, v_head_size], in q_dtype; 16-byte aligned */
+  float* lse;      /* device [rows, num_q_heads], natural logarithm; NULL: not wanted */
   void* workspace; /* device, 16-byte aligned; attnplan_hip_workspace_size says how much */
   size_t workspace_bytes;
   attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
-  /* Block-sparse (MiniMax-M3): blocks of 128 tokens to attend, int32 [num_kv_heads, rows, top_k],
-   * -1 behind the last. NULL: everything. */
+  /* With attention.top_k: int32 [num_kv_heads, rows, top_k], blocks of 128 tokens, -1 behind the
+   * last, as attnplan_hip_select writes them. */
   const int32_t* selected; /* device */
   int64_t q_row_stride;    /* elements; 0: dense, likewise below. The last dimension is contiguous */
   int64_t q_head_stride;
@@ -148,18 +148,17 @@ typedef struct attnplan_hip_launch_args {
   int64_t out_head_stride;
   int64_t lse_row_stride;
   int64_t selected_head_stride;
-  int32_t top_k;   /* blocks; 0: 16 */
   int32_t segment; /* of the plan */
-  uint32_t flags;  /* ATTNPLAN_HIP_* */
-  int32_t reserved0; /* 0 */
+  uint32_t flags;  /* ATTNPLAN_HIP_VERIFY */
 } attnplan_hip_launch_args;
-#define ATTNPLAN_HIP_LAUNCH_ARGS_INIT                                                              \
-  {                                                                                                \
-    sizeof(attnplan_hip_launch_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0,  \
-        0, 0, 0, 0, 0, 0, 0, 0, 0                                                                  \
+#define ATTNPLAN_HIP_LAUNCH_ARGS_INIT                                                             \
+  {                                                                                               \
+    sizeof(attnplan_hip_launch_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0, \
+        0, 0, 0, 0, 0, 0, 0                                                                       \
   }
 
-/* Bytes of workspace for a segment of this plan, and for every other plan of its planner. */
+/* Bytes of workspace for any segment of this plan; with a fixed layout, for those of every plan of
+ * its planner. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_workspace_size(
     const attnplan_hip_attention* attention, const void* plan, size_t plan_bytes, size_t* bytes,
     attnplan_error* error);

@@ -8,8 +8,6 @@
 
 namespace attnplan::hip {
 
-constexpr int kAttentionWaves = 4;  // of a block
-
 // What the rows of a wave have in common. Positions and keys count from the request's first token.
 struct WaveTask {
   int32_t request;

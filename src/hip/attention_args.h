@@ -9,6 +9,9 @@
 
 namespace attnplan::hip {
 
+inline constexpr int kAttentionWaves = 4;  // of a block
+inline constexpr int kMergeThreads = 256;
+
 // K or V of a paged cache. Strides in bytes; a page id addresses
 //   data + (id / pages_per_stride) * block_stride + (id % pages_per_stride) * page_stride
 //        + head * head_stride

@@ -12,7 +12,6 @@
 
 namespace attnplan::hip {
 
-constexpr int kMergeThreads = 256;
 constexpr int kMergeFew = 8;        // slots
 constexpr int kMergeWeights = 256;  // slots whose weights are in shared memory at a time
 

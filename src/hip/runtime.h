@@ -61,6 +61,8 @@ int destroy_graph(Graph graph);
 using Kernel = const void*;
 using EmulatedKernel = void (*)(const void* args);
 
+// Lanes of a wave of the devices that the build has code for.
+int wave_size();
 int enqueue(Kernel kernel, int blocks, int threads, const void* args, Stream stream);
 // How many blocks of `threads` threads a compute unit holds at a time.
 int resident_blocks(Kernel kernel, int threads, int* blocks);

@@ -70,7 +70,7 @@ int device_properties(int ordinal, DeviceProperties* properties) {
   properties->memory_bytes = int64_t{1} << 30;
   properties->l2_bytes = int64_t{1} << 20;
   properties->compute_units = emulation().compute_units;
-  properties->wave_size = with_arch([](auto arch_type) { return decltype(arch_type)::kWave; });
+  properties->wave_size = wave_size();
   return 0;
 }
 
@@ -134,6 +134,11 @@ int begin_capture(Stream) { return kNoGraphs; }
 int end_capture(Stream, Graph*) { return kNoGraphs; }
 int replay(Graph, Stream) { return kNoGraphs; }
 int destroy_graph(Graph) { return kNoGraphs; }
+
+TableArch table_arch() { return emulation().arch; }
+int wave_size() {
+  return with_arch([](auto arch) { return decltype(arch)::kWave; });
+}
 
 int enqueue(Kernel kernel, int blocks, int threads, const void* args, Stream) {
   const auto run = reinterpret_cast<EmulatedKernel>(const_cast<void*>(kernel));

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "hip/runtime.h"
+#include "hip/kernel_table.h"
 
 #if defined(ATTNPLAN_HIP_PLATFORM_NVIDIA)
 #include <cuda_runtime_api.h>
@@ -19,6 +19,7 @@ namespace {
 #if defined(ATTNPLAN_HIP_PLATFORM_NVIDIA)
 using VendorProperties = cudaDeviceProp;
 
+constexpr int kWaveSize = 32;
 int allocate_host(void** address, size_t bytes) { return cudaMallocHost(address, bytes); }
 int release_host(void* address) { return cudaFreeHost(address); }
 void write_arch(const VendorProperties& from, DeviceProperties* to) {
@@ -27,6 +28,7 @@ void write_arch(const VendorProperties& from, DeviceProperties* to) {
 #else
 using VendorProperties = hipDeviceProp_t;
 
+constexpr int kWaveSize = 64;  // of gfx9
 int allocate_host(void** address, size_t bytes) { return hipHostMalloc(address, bytes, 0); }
 int release_host(void* address) { return hipHostFree(address); }
 // The runtime says "gfx90a:sramecc+:xnack-": what follows the name is a mode of the device.
@@ -138,6 +140,9 @@ int replay(Graph graph, Stream stream) {
 int destroy_graph(Graph graph) {
   return ATTNPLAN_VENDOR(GraphExecDestroy)(static_cast<VendorGraph>(graph));
 }
+
+TableArch table_arch() { return TableArch::kOwn; }
+int wave_size() { return kWaveSize; }
 
 int enqueue(Kernel kernel, int blocks, int threads, const void* args, Stream stream) {
   void* arguments[] = {const_cast<void*>(args)};

@@ -1,5 +1,5 @@
 // Attention over selected blocks, whole and in splits, on simulated devices against the oracle.
-#include "hip/m3_sparse.h"
+#include "hip/m3_merge.h"
 
 #include <gtest/gtest.h>
 
