@@ -105,6 +105,12 @@ struct Attention {
     return *row < task.row_end;
   }
 
+  // A full mask also knows requests without context that have fewer keys than rows.
+  ATTNPLAN_DEVICE static bool behind_clamp(const AttentionArgs& args, const WaveTask& task,
+                                           int32_t at) {
+    return at >= task.seq_len && (args.causal != 0 || task.context_len > 0);
+  }
+
   ATTNPLAN_DEVICE void start(const AttentionArgs& args, const WaveTask& task, int lane) {
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
       softmax[i].start();
@@ -121,7 +127,7 @@ struct Attention {
     const bool exists =
         locate(args, task, task.first_packed + 16 * i + Mma::query(lane, s), &row, &head);
     position[i][s] = task.context_len + row;
-    if (position[i][s] >= task.seq_len) position[i][s] = -1;
+    if (behind_clamp(args, task, position[i][s])) position[i][s] = -1;
     const uint16_t* from =
         args.q + (task.first_row + row) * args.q_row_stride + head * args.q_head_stride;
     ATTNPLAN_UNROLL for (int c = 0; c < T::kChunks; ++c) {
@@ -160,7 +166,7 @@ struct Attention {
     range.limit = smaller(task.kv_end, task.seq_len);
     int32_t begin = task.kv_begin, end = range.limit;  // keys that some row sees
     range.all_begin = begin;
-    range.all_end = last >= task.seq_len ? 0 : end;
+    range.all_end = behind_clamp(args, task, last) ? 0 : end;
     if (args.causal != 0) {
       end = smaller(end, last + 1);
       range.all_end = smaller(range.all_end, first + 1);

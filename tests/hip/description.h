@@ -23,7 +23,7 @@ enum class Batch {
   kMixed,       // decodes, then extends, then prefills
   kLong,        // one long context, few rows
   kClamped,     // draft rows behind the end of their block table
-  kEmpty,       // requests without a single key, among others
+  kEmpty,       // a full mask; requests with fewer keys than rows, or none
   kShared,      // requests that share the blocks of a prefix
 };
 constexpr int kNumBatches = 12;

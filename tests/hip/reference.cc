@@ -46,7 +46,7 @@ class Unit {
       std::vector<int64_t> keys;
       const int64_t position = step_.position(request_, r);
       // A draft row behind its block table is a pad.
-      if (position < step_.keys(request_)) {
+      if (step_.phase != ATTNPLAN_PHASE_DRAFT || position < step_.keys(request_)) {
         keys = cpu::oracle_visible(shape, position, step_.keys(request_));
       }
       for (int32_t h = kv_head_ * d_.group; h < (kv_head_ + 1) * d_.group; ++h) {

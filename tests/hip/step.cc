@@ -61,8 +61,8 @@ class Drawing {
         break;
       case Batch::kEmpty:
         for (int32_t n = count(); n > 0; --n) {
-          if (dice_->percent(50)) add(dice_->in32(1, 3), context());
-          else add_without_keys(dice_->in32(1, 3));
+          if (dice_->percent(40)) add(dice_->in32(1, 3), context());
+          else add_keys(dice_->in32(1, 40), dice_->pick<int32_t>({0, 1, 5, 30}));
         }
         break;
     }
@@ -79,9 +79,10 @@ class Drawing {
     step_->query_lens.push_back(0);
     step_->seq_lens.push_back(0);
   }
-  void add_without_keys(int32_t rows) {
+  // Under a full mask a request may have fewer keys than rows.
+  void add_keys(int32_t rows, int32_t keys) {
     step_->query_lens.push_back(rows);
-    step_->seq_lens.push_back(0);
+    step_->seq_lens.push_back(keys);
   }
 
   const Description& d_;
