@@ -3,8 +3,9 @@
 #include "fill_error.h"
 #include "hip/contracts.h"
 #include "hip/device.h"
-#include "hip/run_segment.h"
 #include "hip/launch_check.h"
+#include "hip/run.h"
+#include "hip/select_check.h"
 #include "versioned.h"
 
 using attnplan::Error;
@@ -77,6 +78,54 @@ attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args, void* 
                                     attnplan_error* error_out) {
   Error error;
   return finish(attnplan::hip::run_segment(args, stream, &error), error, error_out);
+}
+
+attnplan_status attnplan_hip_select_workspace_size(const attnplan_hip_attention* attention,
+                                                   const void* plan, size_t plan_bytes,
+                                                   int32_t max_seq_len, size_t* bytes,
+                                                   attnplan_error* error_out) {
+  Error error;
+  attnplan::hip::Layer layer;
+  attnplan::hip::HostPlan host;
+  Status status = attnplan::hip::read_layer(attention, &layer, &error);
+  if (status == Status::kOk) {
+    status = attnplan::hip::HostPlan::read(plan, plan_bytes, &host, &error);
+  }
+  if (status == Status::kOk && (bytes == nullptr || max_seq_len < 0)) {
+    status = error.set(Status::kInvalidArgument, attnplan::Code::kNone, -1, max_seq_len, 0,
+                       bytes == nullptr ? "bytes is NULL" : "max_seq_len is negative");
+  }
+  if (status == Status::kOk) {
+    *bytes = static_cast<size_t>(attnplan::hip::select_workspace_bytes(layer, host, max_seq_len));
+  }
+  return finish(status, error, error_out);
+}
+
+attnplan_status attnplan_hip_select(const attnplan_hip_select_args* args, void* stream,
+                                    attnplan_error* error_out) {
+  Error error;
+  return finish(attnplan::hip::run_select(args, stream, &error), error, error_out);
+}
+
+attnplan_status attnplan_hip_kv_write(const attnplan_hip_kv_write_args* args, void* stream,
+                                      attnplan_error* error_out) {
+  Error error;
+  return finish(attnplan::hip::run_kv_write(args, stream, &error), error, error_out);
+}
+
+attnplan_status attnplan_hip_refresh(const attnplan_hip_refresh_args* args, void* stream,
+                                     attnplan_error* error_out) {
+  Error error;
+  return finish(attnplan::hip::run_refresh(args, stream, &error), error, error_out);
+}
+
+attnplan_status attnplan_hip_advance(const int32_t* query_start_loc, int32_t* seq_lens,
+                                     int32_t num_reqs, int32_t max_model_len, void* stream,
+                                     attnplan_error* error_out) {
+  Error error;
+  return finish(attnplan::hip::run_advance(query_start_loc, seq_lens, num_reqs, max_model_len,
+                                           stream, &error),
+                error, error_out);
 }
 
 }  // extern "C"

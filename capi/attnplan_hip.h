@@ -139,9 +139,7 @@ typedef struct attnplan_hip_launch_args {
   void* workspace; /* device, 16-byte aligned; attnplan_hip_workspace_size says how much */
   size_t workspace_bytes;
   attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
-  /* With attention.top_k: int32 [num_kv_heads, rows, top_k], blocks of 128 tokens, -1 behind the
-   * last, as attnplan_hip_select writes them. */
-  const int32_t* selected; /* device */
+  const int32_t* selected; /* device; with attention.top_k, as attnplan_hip_select writes it */
   int64_t q_row_stride;    /* elements; 0: dense, likewise below. The last dimension is contiguous */
   int64_t q_head_stride;
   int64_t out_row_stride;
@@ -168,6 +166,151 @@ ATTNPLAN_HIP_API attnplan_status attnplan_hip_workspace_size(
  * UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused, with its words. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args,
                                                      void* stream, attnplan_error* error);
+
+/* ---------------------------------------------------------------- MiniMax-M3: which blocks */
+
+/* The index: one K head a token, token-major, block by block, under the page ids of the cache. */
+typedef struct attnplan_hip_index {
+  size_t struct_size;
+  void* k;              /* device; 16-byte aligned */
+  int64_t block_stride; /* elements; 0: block_size * head_size */
+  attnplan_dtype dtype; /* what its bytes are; 0: as the cache's */
+  int32_t head_size;    /* 0: 128 */
+  int32_t init_blocks;  /* first blocks, always taken */
+  int32_t local_blocks; /* last live blocks, always taken; 0: 1 */
+  float k_scale;        /* a value is what its bytes say times this; 0: 1 */
+  int32_t reserved0;    /* 0 */
+} attnplan_hip_index;
+#define ATTNPLAN_HIP_INDEX_INIT \
+  { sizeof(attnplan_hip_index), NULL, 0, 0, 0, 0, 0, 0, 0 }
+
+typedef struct attnplan_hip_select_args {
+  size_t struct_size;
+  const attnplan_hip_attention* attention; /* top_k at least 1 */
+  const attnplan_hip_index* index;
+  const attnplan_hip_plan* plan;
+  const void* q;     /* device [rows of the plan, num_kv_heads, index.head_size], in q_dtype */
+  int32_t* selected; /* device, out: [num_kv_heads, rows, top_k] blocks of 128 tokens, in order of
+                        rank, -1 behind the last */
+  void* workspace;   /* device, 16-byte aligned */
+  size_t workspace_bytes;
+  attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
+  /* For kernels that read pages of 16 tokens, both or neither: [rows * num_kv_heads, top_k * 8]
+   * pages * num_kv_heads + head, and [rows * num_kv_heads] tokens. */
+  int32_t* sparse_table;   /* device */
+  int32_t* sparse_context; /* device */
+  int64_t q_row_stride;    /* elements; 0: dense, likewise below */
+  int64_t q_head_stride;
+  int64_t selected_head_stride;
+  int32_t max_seq_len; /* tokens of the longest request there may be; 0: of the segment */
+  int32_t segment;     /* of the plan */
+  uint32_t flags;      /* ATTNPLAN_HIP_VERIFY */
+  int32_t reserved0;   /* 0 */
+} attnplan_hip_select_args;
+#define ATTNPLAN_HIP_SELECT_ARGS_INIT                                                             \
+  {                                                                                               \
+    sizeof(attnplan_hip_select_args), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
+        0, 0, 0, 0, 0, 0                                                                          \
+  }
+
+ATTNPLAN_HIP_API attnplan_status attnplan_hip_select_workspace_size(
+    const attnplan_hip_attention* attention, const void* plan, size_t plan_bytes,
+    int32_t max_seq_len, size_t* bytes, attnplan_error* error);
+
+/* Scores of the index and the selection from them, for one segment. The plan needs ROW_REQUEST and
+ * ROW_POSITION, which attnplan_hip_launch with top_k needs too. */
+ATTNPLAN_HIP_API attnplan_status attnplan_hip_select(const attnplan_hip_select_args* args,
+                                                     void* stream, attnplan_error* error);
+
+/* ---------------------------------------------------------------- filling the cache */
+
+typedef struct attnplan_hip_kv_write_args {
+  size_t struct_size;
+  const attnplan_hip_attention* attention;
+  const attnplan_hip_kv* kv;       /* scales of tokens are computed and written */
+  const attnplan_hip_index* index; /* with index_k */
+  const void* k; /* device [num_rows, num_kv_heads, head_size] in q_dtype; NULL: not written */
+  const void* v; /* device [num_rows, num_kv_heads, v_head_size]; NULL: not written */
+  const void* index_k;         /* device [num_rows, index.head_size]; NULL: not written */
+  const int64_t* slots;        /* device [num_rows], as section SLOTS; negative: no row is written */
+  attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
+  int64_t k_row_stride;        /* elements; 0: dense, likewise below */
+  int64_t k_head_stride;
+  int64_t v_row_stride;
+  int64_t v_head_stride;
+  int64_t index_k_row_stride;
+  int32_t num_rows;
+  uint32_t flags; /* ATTNPLAN_HIP_VERIFY */
+} attnplan_hip_kv_write_args;
+#define ATTNPLAN_HIP_KV_WRITE_ARGS_INIT                                                        \
+  {                                                                                            \
+    sizeof(attnplan_hip_kv_write_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, \
+        0, 0, 0, 0                                                                             \
+  }
+
+/* New rows into the cache, as they are or as fp8: value / k_scale, rounded to nearest even, or with
+ * scales of tokens by the largest magnitude of each token and head. */
+ATTNPLAN_HIP_API attnplan_status attnplan_hip_kv_write(const attnplan_hip_kv_write_args* args,
+                                                       void* stream, attnplan_error* error);
+
+/* ---------------------------------------------------------------- lengths of the device */
+
+#define ATTNPLAN_HIP_REFRESH_ROWS_INT64 1u  /* table_rows has 64-bit entries */
+#define ATTNPLAN_HIP_REFRESH_SLOTS_INT64 2u /* slot_mapping likewise */
+#define ATTNPLAN_HIP_REFRESH_DRAFT 4u /* a draft step: lengths beyond the limit are cut, no fault */
+#define ATTNPLAN_HIP_REFRESH_FULL_WIDTH_PADS 8u /* the contract's pads are full_width */
+
+enum { /* attnplan_hip_report.refresh: what was wrong with the lengths; each was clamped */
+  ATTNPLAN_HIP_REFRESH_BAD_STARTS = 1,   /* query_start_loc does not ascend from 0 */
+  ATTNPLAN_HIP_REFRESH_ROW_COUNT = 2,    /* its rows are not those of the plan */
+  ATTNPLAN_HIP_REFRESH_BAD_SEQ_LEN = 4,  /* negative, or below the rows under a causal mask */
+  ATTNPLAN_HIP_REFRESH_TOO_LONG = 8,     /* beyond table or model, and not a draft step */
+  ATTNPLAN_HIP_REFRESH_CAPACITY = 16,    /* lists are longer than their sections */
+  ATTNPLAN_HIP_REFRESH_CHUNKS = 32,      /* a context passes the chunks that the host cut */
+  ATTNPLAN_HIP_REFRESH_OTHER_PLAN = 64   /* not a plan of num_reqs requests: nothing was written */
+};
+
+/* Requests are in the order of the step. At most one of block_ids and token_slots. */
+typedef struct attnplan_hip_refresh_args {
+  size_t struct_size;
+  const attnplan_hip_attention* attention; /* cache, mask, window and heads, as planned */
+  const attnplan_hip_plan* plan;
+  const int32_t* query_start_loc; /* device [n + 1] rows */
+  const int32_t* seq_lens;        /* device [n] tokens, this step's rows included */
+  const int32_t* block_ids;       /* device: logical blocks, [row * row_stride + block] or CSR */
+  const int32_t* block_indptr;    /* device [n + 1] into block_ids: CSR */
+  const int32_t* token_slots;     /* device: slots of tokens, [row * row_stride + position] */
+  const void* table_rows;   /* device [n]: the request's row of the table; NULL: its own number */
+  const void* slot_mapping; /* device [rows] token slots; NULL: by table */
+  attnplan_hip_report* report; /* device; NULL: not wanted */
+  int64_t row_stride;          /* ids; 0: columns */
+  uint64_t sections;           /* bits 1 << ATTNPLAN_SECTION_*; 0: all that the plan has */
+  int32_t columns;             /* ids in a row of the table */
+  int32_t num_reqs;            /* that the tensors are for; 0: as the plan at replay */
+  int32_t max_model_len;       /* tokens; 0: unlimited. The rest as in attnplan_config */
+  int32_t local_attention_chunk;
+  int32_t context_parallel_world;
+  int32_t context_parallel_rank;
+  int32_t context_parallel_interleave;
+  uint32_t flags; /* ATTNPLAN_HIP_REFRESH_* */
+} attnplan_hip_refresh_args;
+#define ATTNPLAN_HIP_REFRESH_ARGS_INIT                                                        \
+  {                                                                                           \
+    sizeof(attnplan_hip_refresh_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,  \
+        NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                    \
+  }
+
+/* Makes the device's copy of a plan that was built from upper bounds one of the true lengths.
+ * docs/kernels.md says what holds of each section. */
+ATTNPLAN_HIP_API attnplan_status attnplan_hip_refresh(const attnplan_hip_refresh_args* args,
+                                                      void* stream, attnplan_error* error);
+
+/* Draft steps 2 to k: every live request of query_start_loc (device [n + 1], NULL: all) is one token
+ * longer in seq_lens (device [n]). max_model_len 0: unlimited. */
+ATTNPLAN_HIP_API attnplan_status attnplan_hip_advance(const int32_t* query_start_loc,
+                                                      int32_t* seq_lens, int32_t num_reqs,
+                                                      int32_t max_model_len, void* stream,
+                                                      attnplan_error* error);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -2,7 +2,8 @@
 #   attnplan_hip_find_toolchain()      sets ATTNPLAN_HIP_PLATFORM where the user left it to us
 #   attnplan_hip_objects(VAR SOURCE NAME DEFINITION...)   one object with host and device code
 # Device code needs no header and no library of a vendor, so any clang from version 20 on compiles
-# it for AMD; only the host side meets the HIP runtime.
+# it for AMD; only the host side meets the HIP runtime. Where ROCm is installed, its compiler does,
+# through CMake's language HIP.
 
 set(ATTNPLAN_HIP_PLATFORM auto CACHE STRING "amd, nvidia, off, or auto: amd where it can be built")
 set(ATTNPLAN_HIP_ARCHS "gfx90a;gfx942;gfx950" CACHE STRING "AMD targets of the HIP module")
@@ -31,6 +32,19 @@ function(attnplan_hip_find_clang)
 endfunction()
 
 macro(attnplan_hip_find_amd)
+  find_file(ATTNPLAN_HIP_LANG hip-lang-config.cmake NO_DEFAULT_PATH PATHS
+    ${CMAKE_HIP_COMPILER_ROCM_ROOT}/lib/cmake/hip-lang $ENV{ROCM_PATH}/lib/cmake/hip-lang
+    /opt/rocm/lib/cmake/hip-lang)
+  set(ATTNPLAN_HIP_LANGUAGE OFF)
+  if(ATTNPLAN_HIP_LANG)
+    include(CheckLanguage)
+    check_language(HIP)
+    if(CMAKE_HIP_COMPILER)
+      enable_language(HIP)
+      set(ATTNPLAN_HIP_LANGUAGE ON)
+      set(ATTNPLAN_HIP_CLANG ${CMAKE_HIP_COMPILER})
+    endif()
+  endif()
   find_path(ATTNPLAN_HIP_INCLUDE hip/hip_runtime_api.h PATHS $ENV{ROCM_PATH}/include /opt/rocm/include)
   find_library(ATTNPLAN_HIP_LIBRARY amdhip64 PATHS $ENV{ROCM_PATH}/lib /opt/rocm/lib)
   attnplan_hip_find_clang()
@@ -57,20 +71,23 @@ endmacro()
 
 # Flags of every device compilation, as a list in ${variable}.
 function(attnplan_hip_flags variable)
-  set(flags -std=c++20 -O3 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/capi)
+  set(flags -O3 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/capi)
   if(ATTNPLAN_HIP_PLATFORM STREQUAL nvidia)
-    list(APPEND flags -x cu --expt-relaxed-constexpr -Xcompiler
+    list(APPEND flags -std=c++20 -x cu --expt-relaxed-constexpr -Xcompiler
       -fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden,-Wall,-Wextra)
     foreach(arch IN LISTS ATTNPLAN_HIP_CUDA_ARCHS)
       list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
     endforeach()
   else()
     # Code object version 4 is what HIP 5.2 loads; ROCm 6 and 7 still do.
-    list(APPEND flags -x hip -nogpulib -nogpuinc -mcode-object-version=4 -fPIC
-      -fvisibility=hidden -fvisibility-inlines-hidden -Wall -Wextra -Wshadow)
-    foreach(arch IN LISTS ATTNPLAN_HIP_ARCHS)
-      list(APPEND flags --offload-arch=${arch})
-    endforeach()
+    list(APPEND flags -nogpulib -nogpuinc -mcode-object-version=4 -fPIC -fvisibility=hidden
+      -fvisibility-inlines-hidden -Wall -Wextra -Wshadow)
+    if(NOT ATTNPLAN_HIP_LANGUAGE)
+      list(APPEND flags -std=c++20 -x hip)
+      foreach(arch IN LISTS ATTNPLAN_HIP_ARCHS)
+        list(APPEND flags --offload-arch=${arch})
+      endforeach()
+    endif()
     if(ATTNPLAN_WERROR)
       list(APPEND flags -Werror)
     endif()
@@ -80,8 +97,19 @@ endfunction()
 
 # Adds the object of `source`, called `name`, to the list in ${variable}.
 function(attnplan_hip_objects variable source name)
-  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
   attnplan_hip_flags(flags)
+  if(ATTNPLAN_HIP_LANGUAGE)
+    # A file of its own: the emulation compiles the same source as C++.
+    file(CONFIGURE OUTPUT ${name}.hip CONTENT "#include \"hip/${source}\"\n" @ONLY)
+    add_library(attnplan_hip_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.hip)
+    target_compile_options(attnplan_hip_${name} PRIVATE ${flags})
+    target_compile_definitions(attnplan_hip_${name} PRIVATE ${ARGN})
+    set_target_properties(attnplan_hip_${name} PROPERTIES HIP_STANDARD 20
+      HIP_ARCHITECTURES "${ATTNPLAN_HIP_ARCHS}")
+    set(${variable} ${${variable}} $<TARGET_OBJECTS:attnplan_hip_${name}> PARENT_SCOPE)
+    return()
+  endif()
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
   list(TRANSFORM ARGN PREPEND -D OUTPUT_VARIABLE definitions)
   if(ATTNPLAN_HIP_PLATFORM STREQUAL nvidia)
     set(compiler ${ATTNPLAN_HIP_NVCC})

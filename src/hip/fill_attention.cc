@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "attnplan/kv_cache.h"
+#include "hip/argument_checks.h"
 #include "hip/launch_check.h"
 #include "versioned.h"
 
@@ -10,29 +11,6 @@ namespace attnplan::hip {
 namespace {
 
 constexpr float kLog2E = 1.4426950408889634f;
-
-Status invalid(Error* error, const char* what, int64_t value, int64_t limit, const char* why) {
-  return error->set(Status::kInvalidArgument, Code::kNone, -1, value, limit, "%s is %lld, %s", what,
-                    static_cast<long long>(value), why);
-}
-
-Status check_pointer(Error* error, const char* what, const void* pointer, uintptr_t alignment) {
-  if (pointer == nullptr) {
-    return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0, "%s is NULL", what);
-  }
-  if (reinterpret_cast<uintptr_t>(pointer) % alignment == 0) return Status::kOk;
-  return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, static_cast<int64_t>(alignment),
-                    "%s is not %d-byte aligned", what, static_cast<int>(alignment));
-}
-
-// A stride of rows or heads of 16-bit elements: 0 is `dense`, and no smaller than `least`.
-Status read_stride(Error* error, const char* what, int64_t given, int64_t dense, int64_t least,
-                   int64_t* stride) {
-  *stride = given != 0 ? given : dense;
-  if (*stride < least) return invalid(error, what, given, least, "rows would overlap");
-  if (*stride % 8 != 0) return invalid(error, what, given, 8, "it has to be a multiple of 8");
-  return Status::kOk;
-}
 
 Status fill_tensors(const attnplan_hip_launch_args& given, const attnplan_hip_attention& a,
                     AttentionArgs* args, Error* error) {
@@ -92,31 +70,6 @@ Status fill_token_scales(const attnplan_hip_token_scales& given, const char* wha
       dense ? int64_t{layer.attention.num_kv_heads} * page_size : given.page_stride;
   scales->block_stride = pages_per_stride * scales->page_stride;
   return Status::kOk;
-}
-
-Status fill_cache(const attnplan_hip_kv* given, const Layer& layer, int32_t page_size,
-                  AttentionArgs* args, Error* error) {
-  attnplan_hip_kv copy;
-  const attnplan_hip_kv* kv;
-  CacheStrides strides;
-  Status status = read_struct(given, &copy, &kv, "attnplan_hip_kv", error);
-  if (status == Status::kOk) status = check_pointer(error, "kv.k", kv->k, 16);
-  if (status == Status::kOk && kv->v != nullptr) status = check_pointer(error, "kv.v", kv->v, 16);
-  if (status == Status::kOk) status = layer_strides(layer, page_size, &strides, error);
-  if (status != Status::kOk) return status;
-  args->k = strides.k;
-  args->v = strides.v;
-  args->k.data = static_cast<const uint8_t*>(kv->k);
-  args->v.data =
-      kv->v != nullptr ? static_cast<const uint8_t*>(kv->v) : args->k.data + strides.v_base;
-  args->pages_per_stride = strides.pages_per_stride;
-  args->page_shift = std::countr_zero(static_cast<uint32_t>(page_size));
-  args->num_pages = static_cast<int32_t>(layer.max_page_id + 1);
-  status = fill_token_scales(kv->k_scales, "kv.k_scales", layer, page_size,
-                             strides.pages_per_stride, &args->k_scales, error);
-  if (status != Status::kOk) return status;
-  return fill_token_scales(kv->v_scales, "kv.v_scales", layer, page_size, strides.pages_per_stride,
-                           &args->v_scales, error);
 }
 
 void fill_numbers(const Layer& layer, AttentionArgs* args) {
@@ -180,23 +133,71 @@ Status check_segment_cache(const attnplan_segment& segment, const Layer& layer, 
 
 }  // namespace
 
+Status fill_cache(const attnplan_hip_kv* given, const Layer& layer, int32_t page_size,
+                  AttentionArgs* args, Error* error) {
+  attnplan_hip_kv copy;
+  const attnplan_hip_kv* kv;
+  CacheStrides strides;
+  Status status = read_struct(given, &copy, &kv, "attnplan_hip_kv", error);
+  if (status == Status::kOk) status = check_pointer(error, "kv.k", kv->k, 16);
+  if (status == Status::kOk && kv->v != nullptr) status = check_pointer(error, "kv.v", kv->v, 16);
+  if (status == Status::kOk) status = layer_strides(layer, page_size, &strides, error);
+  if (status != Status::kOk) return status;
+  args->k = strides.k;
+  args->v = strides.v;
+  args->k.data = static_cast<const uint8_t*>(kv->k);
+  args->v.data =
+      kv->v != nullptr ? static_cast<const uint8_t*>(kv->v) : args->k.data + strides.v_base;
+  args->pages_per_stride = strides.pages_per_stride;
+  status = fill_token_scales(kv->k_scales, "kv.k_scales", layer, page_size,
+                             strides.pages_per_stride, &args->k_scales, error);
+  if (status != Status::kOk) return status;
+  return fill_token_scales(kv->v_scales, "kv.v_scales", layer, page_size, strides.pages_per_stride,
+                           &args->v_scales, error);
+}
+
+Status fill_segment(const HostPlan& plan, int32_t index, const Layer& layer, AttentionArgs* args,
+                    Error* error) {
+  const attnplan_segment* segment;
+  Status status = plan.segment(index, &segment, error);
+  if (status == Status::kOk) status = check_segment_cache(*segment, layer, error);
+  if (status == Status::kOk) status = fill_lengths(plan, index, args, error);
+  if (status == Status::kOk) status = fill_pages(plan, args, error);
+  if (status != Status::kOk) return status;
+  args->page_shift = std::countr_zero(static_cast<uint32_t>(segment->page_size));
+  args->num_pages = static_cast<int32_t>(layer.max_page_id + 1);
+  return Status::kOk;
+}
+
+Status fill_rows(const HostPlan& plan, const int32_t** row_request, const int32_t** row_position,
+                 Error* error) {
+  Status status = plan.need(ATTNPLAN_SECTION_ROW_REQUEST, "ROW_REQUEST", error);
+  if (status == Status::kOk) {
+    status = plan.need(ATTNPLAN_SECTION_ROW_POSITION, "ROW_POSITION", error);
+  }
+  if (status != Status::kOk) return status;
+  *row_request = plan.device<int32_t>(ATTNPLAN_SECTION_ROW_REQUEST);
+  *row_position = plan.device<int32_t>(ATTNPLAN_SECTION_ROW_POSITION);
+  return Status::kOk;
+}
+
+Status fill_report(attnplan_hip_report* report, uint32_t flags, AttentionArgs* args, Error* error) {
+  if ((flags & ATTNPLAN_HIP_VERIFY) == 0) return Status::kOk;
+  const Status status = check_pointer(error, "report", report, alignof(int32_t));
+  if (status == Status::kOk) args->bad_pages = &report->bad_pages;
+  return status;
+}
+
 Status fill_attention(const attnplan_hip_launch_args& given, const Layer& layer,
                       const HostPlan& plan, AttentionArgs* args, Error* error) {
   *args = {};
-  const attnplan_segment* segment;
-  Status status = plan.segment(given.segment, &segment, error);
-  if (status == Status::kOk) status = check_segment_cache(*segment, layer, error);
-  if (status == Status::kOk) status = fill_lengths(plan, given.segment, args, error);
-  if (status == Status::kOk) status = fill_pages(plan, args, error);
+  Status status = fill_segment(plan, given.segment, layer, args, error);
   if (status == Status::kOk) status = fill_tensors(given, layer.attention, args, error);
   if (status == Status::kOk) {
-    status = fill_cache(given.kv, layer, segment->page_size, args, error);
+    status = fill_cache(given.kv, layer, 1 << args->page_shift, args, error);
   }
-  if (status != Status::kOk) return status;
-  fill_numbers(layer, args);
-  if ((given.flags & ATTNPLAN_HIP_VERIFY) == 0) return Status::kOk;
-  status = check_pointer(error, "report", given.report, alignof(int32_t));
-  if (status == Status::kOk) args->bad_pages = &given.report->bad_pages;
+  if (status == Status::kOk) status = fill_report(given.report, given.flags, args, error);
+  if (status == Status::kOk) fill_numbers(layer, args);
   return status;
 }
 

@@ -32,6 +32,7 @@ class HostPlan {
   const T* device(int32_t id) const {
     return reinterpret_cast<const T*>(device_ + sections_[id]->offset);
   }
+  void* device_plan() const { return device_; }
   // The entry of the section table itself.
   const attnplan_section* device_entry(int32_t id) const {
     return reinterpret_cast<const attnplan_section*>(

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "hip/argument_checks.h"
 #include "hip/contract_table.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
 namespace {
-
-Status check_flags(const attnplan_hip_launch_args& given, Error* error) {
-  if ((given.flags & ~ATTNPLAN_HIP_VERIFY) == 0) return Status::kOk;
-  return unknown_value(error, "flags", given.flags);
-}
 
 Status read_work(const HostPlan& plan, const attnplan_work** work, Error* error) {
   constexpr struct {
@@ -60,22 +56,7 @@ Status check_tiles(const attnplan_work& work, Error* error) {
   return Status::kOk;
 }
 
-Status check_workspace(const attnplan_hip_launch_args& given, const Workspace& need, Error* error) {
-  if (need.bytes == 0) return Status::kOk;
-  if (given.workspace_bytes < static_cast<size_t>(need.bytes)) {
-    return error->set(Status::kBufferTooSmall, Code::kNone, -1, need.bytes,
-                      static_cast<int64_t>(given.workspace_bytes),
-                      "workspace_bytes is %zu, the plan needs %lld", given.workspace_bytes,
-                      static_cast<long long>(need.bytes));
-  }
-  if (given.workspace == nullptr || reinterpret_cast<uintptr_t>(given.workspace) % 16 != 0) {
-    return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 16, "workspace is %s",
-                      given.workspace == nullptr ? "NULL" : "not 16-byte aligned");
-  }
-  return Status::kOk;
-}
-
-void fill_merge(const HostPlan& plan, const attnplan_hip_attention& a, AttentionLaunch* launch) {
+void fill_merge(const HostPlan& plan, const attnplan_hip_attention& a, DenseLaunch* launch) {
   const AttentionArgs& args = launch->args;
   MergeArgs& merge = launch->merge;
   merge.segment = args.segment;
@@ -101,8 +82,18 @@ void fill_merge(const HostPlan& plan, const attnplan_hip_attention& a, Attention
 
 }  // namespace
 
+Workspace workspace_for(int64_t slots, int64_t rows, int64_t v_head_size) {
+  constexpr int64_t kFloat = sizeof(float);
+  const int64_t out_bytes = slots * rows * v_head_size * kFloat;
+  return {slots, out_bytes, out_bytes + slots * rows * kFloat};
+}
+
 Status workspace_of(const Layer& layer, const HostPlan& plan, Workspace* workspace, Error* error) {
   *workspace = {};
+  if (layer.sparse()) {
+    *workspace = sparse_workspace(layer, plan);
+    return Status::kOk;
+  }
   const attnplan_work* work;
   const Status status = read_work(plan, &work, error);
   if (status != Status::kOk) return status;
@@ -110,49 +101,67 @@ Status workspace_of(const Layer& layer, const HostPlan& plan, Workspace* workspa
     return error->set(Status::kInvalidArgument, Code::kNone, -1, work->num_slots, 0,
                       "plan: section WORK has negative figures");
   }
-  const int64_t slots = std::max(work->num_slots, work->max_slots);
-  const int64_t rows = slots * work->query_tile;
-  const int64_t row_bytes = int64_t{layer.attention.v_head_size} * int64_t{sizeof(float)};
-  workspace->slots = slots;
-  workspace->out_bytes = rows * row_bytes;
-  workspace->bytes = workspace->out_bytes + rows * int64_t{sizeof(float)};
+  *workspace = workspace_for(std::max(work->num_slots, work->max_slots), work->query_tile,
+                             layer.attention.v_head_size);
   return Status::kOk;
 }
 
-Status check_launch(const attnplan_hip_launch_args* given, AttentionLaunch* launch, Error* error) {
+Status check_workspace(const void* workspace, size_t bytes, int64_t need, Error* error) {
+  if (need == 0) return Status::kOk;
+  if (bytes < static_cast<size_t>(need)) {
+    return error->set(Status::kBufferTooSmall, Code::kNone, -1, need, static_cast<int64_t>(bytes),
+                      "workspace_bytes is %zu, the plan needs %lld", bytes,
+                      static_cast<long long>(need));
+  }
+  return check_pointer(error, "workspace", workspace, 16);
+}
+
+Status read_launch(const attnplan_hip_launch_args* given, CheckedLaunch* checked, Error* error) {
   attnplan_hip_launch_args copy;
   const attnplan_hip_launch_args* args;
-  Layer layer;
-  HostPlan plan;
+  Status status = read_struct(given, &copy, &args, "attnplan_hip_launch_args", error);
+  if (status != Status::kOk) return status;
+  checked->given = *args;
+  if ((args->flags & ~ATTNPLAN_HIP_VERIFY) != 0) return unknown_value(error, "flags", args->flags);
+  status = read_layer(args->attention, &checked->layer, error);
+  if (status == Status::kOk) status = need_cache(checked->layer, error);
+  if (status == Status::kOk) status = check_supported(checked->layer, error);
+  if (status == Status::kOk) status = HostPlan::read(args->plan, &checked->plan, error);
+  if (status != Status::kOk) return status;
+  return fill_attention(*args, checked->layer, checked->plan, &checked->args, error);
+}
+
+Status check_dense(const CheckedLaunch& checked, DenseLaunch* launch, Error* error) {
+  const attnplan_hip_launch_args& given = checked.given;
+  const attnplan_hip_attention& a = checked.layer.attention;
   const attnplan_work* work = nullptr;
   Workspace workspace;
-  Status status = read_struct(given, &copy, &args, "attnplan_hip_launch_args", error);
-  if (status == Status::kOk) status = check_flags(*args, error);
-  if (status == Status::kOk) status = read_layer(args->attention, &layer, error);
-  if (status == Status::kOk && !layer.has_cache()) {
-    status =
-        error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0, "attention: kv_cache is NULL");
+  if (given.selected != nullptr) {
+    return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0,
+                      "selected is given, but attention.top_k is 0");
   }
-  if (status == Status::kOk) status = check_supported(layer, error);
-  if (status == Status::kOk) status = HostPlan::read(args->plan, &plan, error);
-  if (status == Status::kOk) status = fill_attention(*args, layer, plan, &launch->args, error);
-  if (status == Status::kOk) status = read_work(plan, &work, error);
+  Status status = read_work(checked.plan, &work, error);
   if (status == Status::kOk) status = check_tiles(*work, error);
-  if (status == Status::kOk) status = workspace_of(layer, plan, &workspace, error);
-  if (status == Status::kOk) status = check_workspace(*args, workspace, error);
+  if (status == Status::kOk) {
+    status = workspace_of(checked.layer, checked.plan, &workspace, error);
+  }
+  if (status == Status::kOk) {
+    status = check_workspace(given.workspace, given.workspace_bytes, workspace.bytes, error);
+  }
   if (status != Status::kOk) return status;
 
-  const attnplan_hip_attention& a = layer.attention;
-  launch->kernel = {layer.view_dtype, a.head_size, a.v_head_size, layer.shuffled(), 1};
+  launch->kernel = {checked.layer.view_dtype, a.head_size, a.v_head_size, checked.layer.shuffled(),
+                    1};
   launch->workers = work->workers;
-  launch->args.items = plan.device<attnplan_work_item>(ATTNPLAN_SECTION_WORK_ITEMS);
-  launch->args.worker_indptr = plan.device<int32_t>(ATTNPLAN_SECTION_WORKER_INDPTR);
+  launch->args = checked.args;
+  launch->args.items = checked.plan.device<attnplan_work_item>(ATTNPLAN_SECTION_WORK_ITEMS);
+  launch->args.worker_indptr = checked.plan.device<int32_t>(ATTNPLAN_SECTION_WORKER_INDPTR);
   launch->args.query_tile = work->query_tile;
-  launch->args.partial_out = static_cast<float*>(args->workspace);
+  launch->args.partial_out = static_cast<float*>(given.workspace);
   launch->args.partial_lse =
-      reinterpret_cast<float*>(static_cast<std::byte*>(args->workspace) + workspace.out_bytes);
+      reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);
   launch->merges = workspace.slots > 0;
-  fill_merge(plan, a, launch);
+  fill_merge(checked.plan, a, launch);
   return Status::kOk;
 }
 

@@ -189,6 +189,20 @@ Status read_layer(const attnplan_hip_attention* given, Layer* layer, Error* erro
   return layer->has_cache() ? read_cache(layer, error) : Status::kOk;
 }
 
+Status need_cache(const Layer& layer, Error* error) {
+  if (layer.has_cache()) return Status::kOk;
+  return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0, "attention: kv_cache is NULL");
+}
+
+int32_t kernel_page_size(const Layer& layer) {
+  if (layer.cache.page_size > 0) return layer.cache.page_size;
+  int32_t best = 0;
+  for (const int32_t page : kPageSizes) {
+    if (layer.cache.block_size % page == 0) best = page;
+  }
+  return best;
+}
+
 Status check_supported(const Layer& layer, Error* error) {
   const Status status = check_model(layer, error);
   if (status != Status::kOk || !layer.has_cache()) return status;

@@ -27,9 +27,16 @@ struct Layer {
 // Errors: a field out of range, or the cache's own (docs/kv-cache.md).
 Status read_layer(const attnplan_hip_attention* given, Layer* layer, Error* error);
 
+// INVALID_ARGUMENT where no cache is described.
+Status need_cache(const Layer& layer, Error* error);
+
 // That there are kernels for the layer and its cache: what the contracts promise the planner.
 // UNIMPLEMENTED names the field.
 Status check_supported(const Layer& layer, Error* error);
+
+// Tokens of the pages that kernels get of this cache: its own, else the largest that divides its
+// blocks; 0 where there is none. As the planner chooses.
+int32_t kernel_page_size(const Layer& layer);
 
 // Strides for pages of `page_size` tokens, which the cache's own is, if it has one. Errors where a
 // stride is not what kernels take.

@@ -1,7 +1,6 @@
-#include "hip/run_segment.h"
-
 #include "hip/enqueue.h"
 #include "hip/launch_check.h"
+#include "hip/run.h"
 
 namespace attnplan::hip {
 namespace {
@@ -9,11 +8,9 @@ namespace {
 // Merges are short: some blocks a compute unit hide their latency.
 constexpr int64_t kMergeBlocksOfWorker = 8;
 
-}  // namespace
-
-Status run_segment(const attnplan_hip_launch_args* args, void* stream, Error* error) {
-  AttentionLaunch launch;
-  Status status = check_launch(args, &launch, error);
+Status run_dense(const CheckedLaunch& checked, void* stream, Error* error) {
+  DenseLaunch launch = {};
+  Status status = check_dense(checked, &launch, error);
   if (status != Status::kOk) return status;
   status =
       enqueue_kernel(find_kernel(Kind::kAttention, launch.kernel), "paged_attention",
@@ -22,6 +19,31 @@ Status run_segment(const attnplan_hip_launch_args* args, void* stream, Error* er
   const int64_t blocks = std::min(launch.merge_units, kMergeBlocksOfWorker * launch.workers);
   return enqueue_kernel(find_service(Service::kMerge), "merge", blocks, kMergeThreads, launch.merge,
                         stream, error);
+}
+
+Status run_sparse(const CheckedLaunch& checked, void* stream, Error* error) {
+  SparseLaunch launch = {};
+  Status status = check_sparse(checked, &launch, error);
+  if (status != Status::kOk) return status;
+  const int64_t workers = grid_workers(checked.plan);
+  status = enqueue_kernel(find_kernel(Kind::kM3Sparse, launch.kernel), "m3_sparse",
+                          std::min(launch.units, workers), kAttentionWaves * wave_size(),
+                          launch.args, stream, error);
+  if (status != Status::kOk || launch.args.splits == 1) return status;
+  const int64_t rows = launch.units / launch.args.splits * launch.args.attention.group;
+  return enqueue_kernel(find_service(Service::kM3Merge), "m3_merge",
+                        std::min(rows, kMergeBlocksOfWorker * workers), kM3MergeThreads,
+                        launch.args, stream, error);
+}
+
+}  // namespace
+
+Status run_segment(const attnplan_hip_launch_args* args, void* stream, Error* error) {
+  CheckedLaunch checked = {};
+  const Status status = read_launch(args, &checked, error);
+  if (status != Status::kOk) return status;
+  return checked.layer.sparse() ? run_sparse(checked, stream, error)
+                                : run_dense(checked, stream, error);
 }
 
 }  // namespace attnplan::hip

@@ -1,0 +1,70 @@
+// Arguments of attention over selected blocks.
+#include <algorithm>
+
+#include "hip/argument_checks.h"
+#include "hip/launch_check.h"
+
+namespace attnplan::hip {
+namespace {
+
+constexpr int32_t kDefaultWorkers = 256;
+
+int32_t splits_of(const Layer& layer, const HostPlan& plan) {
+  const attnplan_hip_attention& a = layer.attention;
+  return m3_splits(most_rows(plan), a.num_kv_heads, a.top_k, grid_workers(plan));
+}
+
+}  // namespace
+
+int32_t most_rows(const HostPlan& plan) {
+  const attnplan_plan_header& header = plan.header();
+  const bool graph = (header.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0;
+  return std::max(header.num_rows, graph ? header.graph_rows : 0);
+}
+
+int32_t grid_workers(const HostPlan& plan) {
+  const attnplan_section* work = plan.find(ATTNPLAN_SECTION_WORK);
+  if (work == nullptr || work->count < 1) return kDefaultWorkers;
+  return std::max(plan.host<attnplan_work>(ATTNPLAN_SECTION_WORK)->workers, 1);
+}
+
+Workspace sparse_workspace(const Layer& layer, const HostPlan& plan) {
+  const int32_t splits = splits_of(layer, plan);
+  if (splits == 1) return {};
+  const int64_t slots = int64_t{most_rows(plan)} * layer.attention.num_kv_heads * splits;
+  return workspace_for(slots, layer.group(), layer.attention.v_head_size);
+}
+
+Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* error) {
+  const attnplan_hip_launch_args& given = checked.given;
+  const attnplan_hip_attention& a = checked.layer.attention;
+  const Workspace workspace = sparse_workspace(checked.layer, checked.plan);
+  Status status = check_pointer(error, "selected", given.selected, alignof(int32_t));
+  if (status == Status::kOk) {
+    status = check_workspace(given.workspace, given.workspace_bytes, workspace.bytes, error);
+  }
+  if (status == Status::kOk) {
+    status = fill_rows(checked.plan, &launch->args.row_request, &launch->args.row_position, error);
+  }
+  if (status != Status::kOk) return status;
+
+  AttentionArgs& args = launch->args.attention;
+  args = checked.args;
+  args.query_tile = args.group;
+  args.selected = given.selected;
+  args.top_k = a.top_k;
+  args.selected_head_stride = given.selected_head_stride != 0
+                                  ? given.selected_head_stride
+                                  : int64_t{most_rows(checked.plan)} * a.top_k;
+  args.partial_out = static_cast<float*>(given.workspace);
+  args.partial_lse =
+      reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);
+  launch->args.splits = splits_of(checked.layer, checked.plan);
+  launch->args.v_head_size = a.v_head_size;
+  launch->units = int64_t{most_rows(checked.plan)} * a.num_kv_heads * launch->args.splits;
+  launch->kernel = {checked.layer.view_dtype, a.head_size, a.v_head_size, checked.layer.shuffled(),
+                    0};
+  return Status::kOk;
+}
+
+}  // namespace attnplan::hip
