@@ -243,24 +243,15 @@ struct Attention {
     stream.find(task, range.step);
     stream.fetch_keys(lane);
     stream.fetch_values(lane);
-    if constexpr (T::kPeelLast) {
-      while (range.step + task.step_stride < range.last_step) {
-        range.step += task.step_stride;
-        stream.find(task, range.step);
-        advance<true>(args, task, range, lane, stream);
-        stream.fetch_values(lane);
-      }
-      advance<false>(args, task, range, lane, stream);
-    } else {
-      for (;;) {  // the last step fetches its own keys again, so that no load needs a condition
-        const bool more = range.step + task.step_stride < range.last_step;
-        range.step = more ? range.step + task.step_stride : range.step;
-        stream.find(task, range.step);
-        advance<true>(args, task, range, lane, stream);
-        if (!more) break;
-        stream.fetch_values(lane);
-      }
+    while (range.step + task.step_stride < range.last_step) {
+      range.step += task.step_stride;
+      stream.find(task, range.step);
+      advance<true>(args, task, range, lane, stream);
+      stream.fetch_values(lane);
     }
+    // The last step by itself: a branch around a load in the loop would cost AMD's compiler its
+    // count of the loads in flight.
+    advance<false>(args, task, range, lane, stream);
   }
 
   // Attends the current step; kMore: and fetches the keys of the next one.
@@ -277,13 +268,19 @@ struct Attention {
       }
     }
     if constexpr (kMore) stream.fetch_keys(lane);
-    finish_scores(stream.scale_log2, stream.soft_cap_log2, scores);
+    float scale = stream.scale_log2;
+    if (stream.soft_cap_log2 > 0) {
+      cap(scale, stream.soft_cap_log2, scores);
+      scale = 1.0f;
+    }
     if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
       const int own = computed_here(lane);
       mask(read_again(args), task, key, own, scores);
       stream.v.clear_from(range.limit - key, own);
     }
-    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) softmax[i].step(scores[i], out[i]);
+    ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
+      softmax[i].step(scale, scores[i], out[i]);
+    }
     if constexpr (T::kFp8) {
       if ((uniform_here(stream.scaled) & Stream::kScaledV) != 0) {
         scale_keys<false>(args, read_again(args).v_scales, task, stream, lane, scores);
@@ -312,21 +309,15 @@ struct Attention {
     }
   }
 
-  // Raw products to scores in powers of two.
-  ATTNPLAN_DEVICE static void finish_scores(
-      float scale_log2, float soft_cap_log2,
-      float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
+  // cap * tanh(score / cap), times log2(e); `scale` has the division.
+  ATTNPLAN_DEVICE static void cap(float scale, float cap_log2,
+                                  float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-      Softmax<T>::for_each([&](int u, int t, int e) { scores[i][u][t][e] *= scale_log2; });
-    }
-    if (soft_cap_log2 > 0) {  // cap * tanh(score / cap); scale_log2 has the division
-      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-        Softmax<T>::for_each([&](int u, int t, int e) {
-          constexpr float kTwoLog2E = 2.8853900817779268f;
-          const float power = exp2_approx(scores[i][u][t][e] * kTwoLog2E);
-          scores[i][u][t][e] = soft_cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
-        });
-      }
+      Softmax<T>::for_each([&](int u, int t, int e) {
+        constexpr float kTwoLog2E = 2.8853900817779268f;
+        const float power = exp2_approx(scores[i][u][t][e] * (scale * kTwoLog2E));
+        scores[i][u][t][e] = cap_log2 * (1.0f - 2.0f * reciprocal_approx(power + 1.0f));
+      });
     }
   }
 

@@ -1,9 +1,12 @@
 #include "hip/device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "hip/attention_args.h"
+#include "hip/kernel_table.h"
 #include "hip/runtime.h"
 
 namespace attnplan::hip {
@@ -18,6 +21,19 @@ bool has_code_for(const char* arch) {
   char word[sizeof(DeviceProperties::arch) + 2];
   std::snprintf(word, sizeof word, " %s ", arch);
   return std::string_view(ATTNPLAN_HIP_BUILT_ARCHS).find(word) != std::string_view::npos;
+}
+
+// Blocks of the usual attention kernel that the whole device holds at a time.
+int32_t resident_workers(int32_t ordinal, const DeviceProperties& properties) {
+  const Kernel kernel = find_kernel(Kind::kAttention, {ATTNPLAN_DTYPE_BF16, 128, 128, false, 1});
+  int before = ordinal, blocks = 0;
+  if (current_device(&before) != 0 || use_device(ordinal) != 0) blocks = 1;
+  if (blocks == 0 &&
+      resident_blocks(kernel, kAttentionWaves * properties.wave_size, &blocks) != 0) {
+    blocks = 1;
+  }
+  use_device(before);
+  return properties.compute_units * std::max(blocks, 1);
 }
 
 }  // namespace
@@ -50,7 +66,7 @@ Status describe_device(int32_t ordinal, attnplan_hip_device_info* device, Error*
   device->l2_bytes = properties.l2_bytes;
   device->compute_units = properties.compute_units;
   device->wave_size = properties.wave_size;
-  device->num_workers = properties.compute_units;
+  device->num_workers = resident_workers(ordinal, properties);
   return Status::kOk;
 }
 

@@ -43,10 +43,6 @@ struct AttentionTraits {
   static constexpr int kVLoads = kShuffle ? kVTiles : Mma::kKeys * kVRuns;
   static constexpr int kVWords = (kShuffle ? Mma::kKeys : kVRun) * kBytes / 4;
 
-  // The last step as a copy behind the loop, which then has no branch around a load: AMD's compiler
-  // counts the loads in flight only then. Elsewhere the copy costs registers.
-  static constexpr bool kPeelLast = Arch::kMatrix == Matrix::kMfma;
-
   // Where registers do not hold queries and outputs, queries wait in shared memory.
   static constexpr bool kSharedQuery = Arch::kVectorRegisters < 512 && kHeadK + kHeadV > 256;
 

@@ -50,7 +50,7 @@ class PagedAttention {
                               const int32_t* blocks = nullptr, int32_t num_blocks = 0) {
     const int32_t packed = (item.row_end - item.row_begin) * args_.group;
     const int32_t tiles = (packed + kWaveRows - 1) / kWaveRows;  // at most kAttentionWaves
-    if (tiles == 0) return;  // rows that the device took away
+    if (tiles == 0) return;                                      // rows that the device took away
     const int32_t parts = tiles > 2 ? 1 : tiles == 2 ? 2 : 4;
     const int32_t tile = wave_ / parts, part = wave_ % parts;
 
@@ -99,8 +99,9 @@ class PagedAttention {
                               bool busy, int tile, int part, int parts) {
     lane_ = computed_here(lane_);  // what is made of it did not wait in registers during the loop
     float largest[T::kQueryTiles][Mma::kQueries], whole[T::kQueryTiles][Mma::kQueries];
+    const float scale = args_.soft_cap_log2 > 0 ? 1.0f : args_.scale_log2;
     for_each_row([&](int i, int s) {
-      largest[i][s] = attention.softmax[i].maximum[s];
+      largest[i][s] = attention.softmax[i].maximum[s] * scale;
       whole[i][s] = busy ? attention.softmax[i].total(s) : 0;
     });
     if (parts > 1)

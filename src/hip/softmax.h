@@ -1,4 +1,5 @@
-// Running softmax of the query rows that a lane holds, in powers of two. Every lane of the four
+// Running softmax of the query rows that a lane holds: of scores that `scale`, above 0, turns into
+// powers of two. Every lane of the four
 // groups that share a row knows the row's maximum; sums stay per lane until the end.
 #pragma once
 
@@ -30,7 +31,7 @@ struct Softmax {
 
   // Scores of one query tile in, P out; `out` is rescaled where a maximum grew. Most steps need
   // neither the exchange between lanes nor the rescale.
-  ATTNPLAN_DEVICE void step(float (&scores)[T::kBlocks][Mma::kTiles][4],
+  ATTNPLAN_DEVICE void step(float scale, float (&scores)[T::kBlocks][Mma::kTiles][4],
                             float (&out)[T::kVTiles][4]) {
     float local[kQueries];
     ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) local[s] = kMinusInfinity;
@@ -45,7 +46,7 @@ struct Softmax {
       ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
         const float next = Mma::reduce_keys(hip::maximum(local[s], maximum[s]),
                                             [](float a, float b) { return hip::maximum(a, b); });
-        factor[s] = next == kMinusInfinity ? 1.0f : exp2_approx(maximum[s] - next);
+        factor[s] = next == kMinusInfinity ? 1.0f : exp2_approx((maximum[s] - next) * scale);
         maximum[s] = next;
         sum[s] *= factor[s];
       }
@@ -55,11 +56,11 @@ struct Softmax {
     }
     float base[kQueries];
     ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
-      base[s] = (maximum[s] == kMinusInfinity ? 0.0f : maximum[s]) - kShift;
+      base[s] = (maximum[s] == kMinusInfinity ? 0.0f : maximum[s]) * scale - kShift;
     }
     for_each([&](int u, int t, int e) {
       const int s = Mma::query_slot(e);
-      scores[u][t][e] = exp2_approx(scores[u][t][e] - base[s]);
+      scores[u][t][e] = exp2_approx(scores[u][t][e] * scale - base[s]);
       sum[s] += scores[u][t][e];
     });
   }
@@ -68,7 +69,7 @@ struct Softmax {
   ATTNPLAN_DEVICE float total(int slot) const {
     return Mma::reduce_keys(sum[slot], [](float a, float b) { return a + b; });
   }
-  // Log-sum-exp, base 2, from a sum that belongs to `largest`.
+  // Log-sum-exp, base 2, from a sum that belongs to `largest`, which is scaled.
   ATTNPLAN_DEVICE static float lse(float largest, float whole) {
     return whole > 0 ? largest - kShift + log2_approx(whole) : kMinusInfinity;
   }
