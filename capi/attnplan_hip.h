@@ -1,14 +1,15 @@
 /* attnplan_hip: the kernels that run a plan of attnplan.h. C ABI of libattnplan_hip.so, which has
  * its own version and needs a GPU runtime; libattnplan.so is not needed to load it.
  *
- * The rules of attnplan.h hold: struct_size first, *_INIT macros, zero is absent or default, a status
- * and an optional attnplan_error. Calls that take a stream check their arguments, enqueue and return:
- * they never allocate and never wait, so they can be captured in a graph. What a captured call reads
- * on the device is found by addresses that are the same for every plan of fixed layout: a replay
- * serves a new step once its plan has been copied over the old one.
+ * The rules of attnplan.h hold: struct_size first, *_INIT macros, zero is absent or default, a
+ * status and an optional attnplan_error. Calls that take a stream check their arguments, enqueue
+ * and return: they never allocate and never wait, so they can be captured in a graph. What a
+ * captured call reads on the device is found by addresses that are the same for every plan of fixed
+ * layout: a replay serves a new step once its plan has been copied over the old one.
  *
  * Pointers called "device" are read and written by the GPU alone. A stream is the runtime's own
- * (hipStream_t, cudaStream_t) as void*; NULL is its default stream. Work goes to the current device.
+ * (hipStream_t, cudaStream_t) as void*; NULL is its default stream. Work goes to the current
+ * device.
  */
 #ifndef ATTNPLAN_HIP_H_
 #define ATTNPLAN_HIP_H_
@@ -57,8 +58,8 @@ ATTNPLAN_HIP_API attnplan_status attnplan_hip_device(int32_t ordinal,
 
 /* ---------------------------------------------------------------- what is attended */
 
-/* One attention layer of a KV group: what attnplan_config says about it, and what only kernels need.
- * The same defaults hold. */
+/* One attention layer of a KV group: what attnplan_config says about it, and what only kernels
+ * need. The same defaults hold. */
 typedef struct attnplan_hip_attention {
   size_t struct_size;
   const attnplan_kv_cache* kv_cache;
@@ -73,7 +74,7 @@ typedef struct attnplan_hip_attention {
   int32_t top_k;          /* MiniMax-M3: blocks of 128 tokens that a row attends; 0: all of them */
   float softmax_scale;    /* 0: head_size^-0.5 */
   float soft_cap;         /* scores become cap * tanh(score / cap); 0: none */
-  float k_scale;          /* ATTNPLAN_SCALE_TENSOR: a value is what its bytes say times this; 0: 1 */
+  float k_scale; /* ATTNPLAN_SCALE_TENSOR: a value is what its bytes say times this; 0: 1 */
   float v_scale;
 } attnplan_hip_attention;
 #define ATTNPLAN_HIP_ATTENTION_INIT \
@@ -103,11 +104,13 @@ typedef struct attnplan_hip_kv {
   attnplan_hip_token_scales k_scales; /* for ATTNPLAN_SCALE_TOKEN_HEAD */
   attnplan_hip_token_scales v_scales;
 } attnplan_hip_kv;
-#define ATTNPLAN_HIP_KV_INIT \
-  { sizeof(attnplan_hip_kv), NULL, NULL, {NULL, 0, 0, 0}, {NULL, 0, 0, 0} }
+#define ATTNPLAN_HIP_KV_INIT                                                \
+  {                                                                         \
+    sizeof(attnplan_hip_kv), NULL, NULL, {NULL, 0, 0, 0}, { NULL, 0, 0, 0 } \
+  }
 
-/* A plan on the host, to be checked and for its offsets, and its copy on the device. The host's copy
- * is read during the call only. */
+/* A plan on the host, to be checked and for its offsets, and its copy on the device. The host's
+ * copy is read during the call only. */
 typedef struct attnplan_hip_plan {
   size_t struct_size;
   const void* host; /* bytes of attnplan_plan_build */
@@ -121,8 +124,9 @@ typedef struct attnplan_hip_plan {
 
 /* What was wrong on the device, to be copied back and looked at by the caller, who clears it. */
 typedef struct attnplan_hip_report {
-  int32_t bad_pages; /* 1: page ids outside the cache; page 0 was read, or nothing written, instead */
-  uint32_t refresh;  /* ATTNPLAN_HIP_REFRESH_* bits of the last refresh */
+  int32_t
+      bad_pages; /* 1: page ids outside the cache; page 0 was read, or nothing written, instead */
+  uint32_t refresh; /* ATTNPLAN_HIP_REFRESH_* bits of the last refresh */
   int32_t reserved[14];
 } attnplan_hip_report; /* 64 bytes */
 
@@ -139,8 +143,8 @@ typedef struct attnplan_hip_launch_args {
   void* workspace; /* device, 16-byte aligned; attnplan_hip_workspace_size says how much */
   size_t workspace_bytes;
   attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
-  const int32_t* selected; /* device; with attention.top_k, as attnplan_hip_select writes it */
-  int64_t q_row_stride;    /* elements; 0: dense, likewise below. The last dimension is contiguous */
+  const int32_t* selected;     /* device; with attention.top_k, as attnplan_hip_select writes it */
+  int64_t q_row_stride; /* elements; 0: dense, likewise below. The last dimension is contiguous */
   int64_t q_head_stride;
   int64_t out_row_stride;
   int64_t out_head_stride;
@@ -157,9 +161,9 @@ typedef struct attnplan_hip_launch_args {
 
 /* Bytes of workspace for any segment of this plan; with a fixed layout, for those of every plan of
  * its planner. */
-ATTNPLAN_HIP_API attnplan_status attnplan_hip_workspace_size(
-    const attnplan_hip_attention* attention, const void* plan, size_t plan_bytes, size_t* bytes,
-    attnplan_error* error);
+ATTNPLAN_HIP_API attnplan_status
+attnplan_hip_workspace_size(const attnplan_hip_attention* attention, const void* plan,
+                            size_t plan_bytes, size_t* bytes, attnplan_error* error);
 
 /* Attention of one segment, its partial outputs merged. PLAN_ERROR: the plan cannot be run as it
  * is (a section is missing, another page size, ...); INVALID_ARGUMENT: what an argument has to be;
@@ -231,8 +235,8 @@ typedef struct attnplan_hip_kv_write_args {
   const attnplan_hip_index* index; /* with index_k */
   const void* k; /* device [num_rows, num_kv_heads, head_size] in q_dtype; NULL: not written */
   const void* v; /* device [num_rows, num_kv_heads, v_head_size]; NULL: not written */
-  const void* index_k;         /* device [num_rows, index.head_size]; NULL: not written */
-  const int64_t* slots;        /* device [num_rows], as section SLOTS; negative: no row is written */
+  const void* index_k;  /* device [num_rows, index.head_size]; NULL: not written */
+  const int64_t* slots; /* device [num_rows], as section SLOTS; negative: no row is written */
   attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
   int64_t k_row_stride;        /* elements; 0: dense, likewise below */
   int64_t k_head_stride;
@@ -242,10 +246,10 @@ typedef struct attnplan_hip_kv_write_args {
   int32_t num_rows;
   uint32_t flags; /* ATTNPLAN_HIP_VERIFY */
 } attnplan_hip_kv_write_args;
-#define ATTNPLAN_HIP_KV_WRITE_ARGS_INIT                                                        \
-  {                                                                                            \
+#define ATTNPLAN_HIP_KV_WRITE_ARGS_INIT                                                          \
+  {                                                                                              \
     sizeof(attnplan_hip_kv_write_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, \
-        0, 0, 0, 0                                                                             \
+        0, 0, 0, 0                                                                               \
   }
 
 /* New rows into the cache, as they are or as fp8: value / k_scale, rounded to nearest even, or with
@@ -257,17 +261,19 @@ ATTNPLAN_HIP_API attnplan_status attnplan_hip_kv_write(const attnplan_hip_kv_wri
 
 #define ATTNPLAN_HIP_REFRESH_ROWS_INT64 1u  /* table_rows has 64-bit entries */
 #define ATTNPLAN_HIP_REFRESH_SLOTS_INT64 2u /* slot_mapping likewise */
-#define ATTNPLAN_HIP_REFRESH_DRAFT 4u /* a draft step: lengths beyond the limit are cut, no fault */
+#define ATTNPLAN_HIP_REFRESH_DRAFT 4u /* a draft step: lengths beyond the limit are cut, no fault \
+                                       */
 #define ATTNPLAN_HIP_REFRESH_FULL_WIDTH_PADS 8u /* the contract's pads are full_width */
 
 enum { /* attnplan_hip_report.refresh: what was wrong with the lengths; each was clamped */
-  ATTNPLAN_HIP_REFRESH_BAD_STARTS = 1,   /* query_start_loc does not ascend from 0 */
-  ATTNPLAN_HIP_REFRESH_ROW_COUNT = 2,    /* its rows are not those of the plan */
-  ATTNPLAN_HIP_REFRESH_BAD_SEQ_LEN = 4,  /* negative, or below the rows under a causal mask */
-  ATTNPLAN_HIP_REFRESH_TOO_LONG = 8,     /* beyond table or model, and not a draft step */
-  ATTNPLAN_HIP_REFRESH_CAPACITY = 16,    /* lists are longer than their sections */
-  ATTNPLAN_HIP_REFRESH_CHUNKS = 32,      /* a context passes the chunks that the host cut */
-  ATTNPLAN_HIP_REFRESH_OTHER_PLAN = 64   /* not a plan of num_reqs requests: nothing was written */
+       ATTNPLAN_HIP_REFRESH_BAD_STARTS = 1,  /* query_start_loc does not ascend from 0 */
+       ATTNPLAN_HIP_REFRESH_ROW_COUNT = 2,   /* its rows are not those of the plan */
+       ATTNPLAN_HIP_REFRESH_BAD_SEQ_LEN = 4, /* negative, or below the rows under a causal mask */
+       ATTNPLAN_HIP_REFRESH_TOO_LONG = 8,    /* beyond table or model, and not a draft step */
+       ATTNPLAN_HIP_REFRESH_CAPACITY = 16,   /* lists are longer than their sections */
+       ATTNPLAN_HIP_REFRESH_CHUNKS = 32,     /* a context passes the chunks that the host cut */
+       ATTNPLAN_HIP_REFRESH_OTHER_PLAN =
+           64 /* not a plan of num_reqs requests: nothing was written */
 };
 
 /* Requests are in the order of the step. At most one of block_ids and token_slots. */
@@ -294,10 +300,10 @@ typedef struct attnplan_hip_refresh_args {
   int32_t context_parallel_interleave;
   uint32_t flags; /* ATTNPLAN_HIP_REFRESH_* */
 } attnplan_hip_refresh_args;
-#define ATTNPLAN_HIP_REFRESH_ARGS_INIT                                                        \
-  {                                                                                           \
-    sizeof(attnplan_hip_refresh_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,  \
-        NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                    \
+#define ATTNPLAN_HIP_REFRESH_ARGS_INIT                                                             \
+  {                                                                                                \
+    sizeof(attnplan_hip_refresh_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                               \
   }
 
 /* Makes the device's copy of a plan that was built from upper bounds one of the true lengths.
@@ -305,8 +311,8 @@ typedef struct attnplan_hip_refresh_args {
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_refresh(const attnplan_hip_refresh_args* args,
                                                       void* stream, attnplan_error* error);
 
-/* Draft steps 2 to k: every live request of query_start_loc (device [n + 1], NULL: all) is one token
- * longer in seq_lens (device [n]). max_model_len 0: unlimited. */
+/* Draft steps 2 to k: every live request of query_start_loc (device [n + 1], NULL: all) is one
+ * token longer in seq_lens (device [n]). max_model_len 0: unlimited. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_advance(const int32_t* query_start_loc,
                                                       int32_t* seq_lens, int32_t num_reqs,
                                                       int32_t max_model_len, void* stream,

@@ -100,7 +100,7 @@ function(attnplan_hip_objects variable source name)
   attnplan_hip_flags(flags)
   if(ATTNPLAN_HIP_LANGUAGE)
     # A file of its own: the emulation compiles the same source as C++.
-    file(CONFIGURE OUTPUT ${name}.hip CONTENT "#include \"hip/${source}\"\n" @ONLY)
+    file(CONFIGURE OUTPUT ${name}.hip CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n" @ONLY)
     add_library(attnplan_hip_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.hip)
     target_compile_options(attnplan_hip_${name} PRIVATE ${flags})
     target_compile_definitions(attnplan_hip_${name} PRIVATE ${ARGN})
