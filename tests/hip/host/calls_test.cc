@@ -256,8 +256,9 @@ class Sparse {
     for (size_t i = 0; i < keys.size(); ++i) index[i] = bf16(keys[i]);
   }
 
-  // Output and log-sum-exp of all rows.
-  std::vector<float> attend(int32_t top_k) {
+  // Output and log-sum-exp of all rows. `bad_page`: in the device's list of pages, found or not by
+  // a launch that verifies.
+  std::vector<float> attend(int32_t top_k, bool bad_page = false) {
     layer_.attention.top_k = top_k;
     const LayerPlan planned(layer_, nullptr);
     EXPECT_EQ(planned.status(), ATTNPLAN_OK) << planned.error().message;
@@ -269,6 +270,10 @@ class Sparse {
     Memory<uint8_t> device(planned.bytes());
     std::memcpy(device.get(), planned.data(), planned.bytes());
     launch.plan.device = device.get();
+    Memory<attnplan_hip_report> report(1);
+    launch.args.report = report.get();
+    launch.args.flags = ATTNPLAN_HIP_VERIFY;
+    if (bad_page) spoil_page(&device);
     launch.kv.k = cache_.get();
     launch.args.q = q.get();
     launch.args.out = out.get();
@@ -288,6 +293,7 @@ class Sparse {
       launch.args.segment = i;
       EXPECT_EQ(attnplan_hip_launch(&launch.args, nullptr, &error), ATTNPLAN_OK) << error.message;
     }
+    EXPECT_EQ(report[0].bad_pages, bad_page ? 1 : 0);
     std::vector<float> results(lse.get(), lse.get() + lse.size());
     for (size_t i = 0; i < out.size(); ++i) {
       results.push_back(number(out[static_cast<int64_t>(i)]));
@@ -297,6 +303,13 @@ class Sparse {
   const std::vector<int32_t>& selected() const { return selected_; }
 
  private:
+  static void spoil_page(Memory<uint8_t>* plan) {
+    attnplan_section_view pages = ATTNPLAN_SECTION_VIEW_INIT;
+    ASSERT_EQ(attnplan_plan_get_section(plan->get(), plan->size(), ATTNPLAN_SECTION_PAGE_INDICES,
+                                        &pages, nullptr),
+              ATTNPLAN_OK);
+    const_cast<int32_t*>(static_cast<const int32_t*>(pages.data))[1] = 12 * 8;  // one too many
+  }
   void select(const LaunchCase& launch, const void* index_q, int32_t segment) {
     attnplan_hip_index index = ATTNPLAN_HIP_INDEX_INIT;
     index.k = index_memory_.get();
@@ -346,6 +359,12 @@ TEST(HipCalls, AllBlocksSelectedIsNoSelection) {
       EXPECT_TRUE(std::all_of(first + live, first + 16, [](int32_t b) { return b == -1; }));
     }
   }
+}
+
+TEST(HipCalls, PagesOutsideTheCacheAreReported) {
+  Sparse sparse(hip::TableArch::kGfx90a);
+  const std::vector<float> right = sparse.attend(0), wrong = sparse.attend(0, true);
+  EXPECT_NE(right, wrong);  // page 0 was read instead
 }
 
 TEST(HipCalls, FewerBlocksChangeTheResult) {
