@@ -1,8 +1,11 @@
 #include "cpu/values.h"
 
+#include <cmath>
+
 namespace attnplan::cpu {
 namespace {
 
+constexpr double kStoredSteps = 8;  // to 1: three bits, as e5m2 has
 constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;  // 2^64 over the golden ratio: spreads counters
 
 // A bijection of 64-bit words in which every input bit reaches every output bit.
@@ -30,6 +33,7 @@ void Values::fill(Tensor tensor, int64_t request, int64_t token, int64_t head, i
   for (int32_t e = 0; e < size; ++e) {
     const uint64_t bits = mix(key + static_cast<uint64_t>(e) * kStep);
     out[e] = low + width * static_cast<double>(bits >> 11);
+    if (grid_ == Grid::kStored) out[e] = std::floor(out[e] * kStoredSteps) / kStoredSteps;
   }
 }
 

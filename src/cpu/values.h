@@ -10,7 +10,9 @@ enum class Tensor : uint64_t { kQuery = 1, kKey, kValue, kIndexQuery, kIndexKey 
 
 class Values {
  public:
-  explicit Values(uint64_t seed) : seed_(seed) {}
+  // kStored: numbers on a grid that every format of a cache holds exactly.
+  enum class Grid { kFine, kStored };
+  explicit Values(uint64_t seed, Grid grid = Grid::kFine) : seed_(seed), grid_(grid) {}
 
   // out[e] for e < size: the vector of one head at one token of a request. Queries count tokens
   // from the first row of the request, keys and values from position 0. K and V are uniform in
@@ -20,6 +22,7 @@ class Values {
 
  private:
   uint64_t seed_;
+  Grid grid_;
 };
 
 }  // namespace attnplan::cpu

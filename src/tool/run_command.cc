@@ -1,7 +1,14 @@
 #include "tool/run_command.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
+#include <exception>
+#include <optional>
+
+#include "gpu/device.h"
+#include "gpu/device_run.h"
 #include "json/json_writer.h"
 #include "json/plan_document.h"
 #include "tool/batch_loop.h"
@@ -55,12 +62,27 @@ void add_run_options(CLI::App& command, RunCommandOptions& options) {
   const auto cap = [&command](const char* name, auto& target, const char* what) {
     command.add_option(name, target, what)->check(whole_number());
   };
+  command.add_option("--device", options.device,
+                     "cpu: the reference. hip: plan the batch again for libattnplan_hip.so and run "
+                     "that on the first GPU")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "hip"}));
+  command.add_option("--library", options.library, "Path of libattnplan_hip.so");
   cap("--max-seq-len", execution.max_seq_len, "Shorten contexts to so many tokens; 0: do not");
   cap("--max-kv-heads", execution.max_kv_heads, "Execute so many KV heads; 0: all");
   cap("--max-rows", execution.max_rows, "Compare a sample of so many rows; 0: all");
 }
 
 ExitStatus run_batches(const RunCommandOptions& options) {
+  std::optional<gpu::Device> device;
+  if (options.device == "hip") {
+    try {
+      device = gpu::open_device(options.library);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "attnplan run: {}\n", error.what());
+      return kExitUnusable;
+    }
+  }
   cpu::RunOptions execution = options.execution;
   if (options.quick) {
     const cpu::RunOptions quick = cpu::RunOptions::quick();
@@ -77,7 +99,9 @@ ExitStatus run_batches(const RunCommandOptions& options) {
   loop.answer = [&](const json::BatchDocument& batch, const json::Outcome& outcome,
                     std::string& out) {
     cpu::RunReport report;
-    if (outcome.planned()) {
+    if (outcome.planned() && device.has_value()) {
+      report = gpu::run(*device, batch.config(), batch.step(), batch.group(), execution);
+    } else if (outcome.planned()) {
       report = cpu::run(batch.config(), batch.step(), &batch.group(), outcome.plan.data(),
                         outcome.plan.size(), execution);
     }

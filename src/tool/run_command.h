@@ -18,6 +18,8 @@ struct RunCommandOptions {
   std::string backend;
   bool explain = false;
   bool quick = false;
+  std::string device = "cpu";  // or "hip": the companion library's kernels on the first GPU
+  std::string library;         // path of libattnplan_hip.so; empty: where the loader looks
   cpu::RunOptions execution;
 };
 

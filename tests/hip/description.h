@@ -6,9 +6,17 @@
 #include <string>
 
 #include "attnplan.h"
-#include "hip/formats.h"
+#include "cpu/formats.h"
 
 namespace attnplan::hip_test {
+
+using cpu::bytes_of;
+using cpu::decode;
+using cpu::dtype_of;
+using cpu::encode;
+using cpu::Format;
+using cpu::name_of;
+using cpu::poison_byte;
 
 enum class Scales { kNone, kTensor, kTokenHead };
 

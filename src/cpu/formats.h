@@ -1,12 +1,12 @@
 // The number formats of queries and caches, by their definitions: what a code stands for, and the
-// code nearest to a number. Shares nothing with the conversions of src/hip.
+// code nearest to a number. Shares nothing with src/hip.
 #pragma once
 
 #include <cstdint>
 
 #include "attnplan_types.h"
 
-namespace attnplan::hip_test {
+namespace attnplan::cpu {
 
 enum class Format { kBf16, kFp16, kE4m3fn, kE4m3fnuz, kE5m2 };
 
@@ -21,4 +21,4 @@ uint32_t encode(Format format, double value);
 // A byte that repeated is NaN in this format. In float32 it is NaN (0xff) or next to nothing (0x80).
 uint8_t poison_byte(Format format);
 
-}  // namespace attnplan::hip_test
+}  // namespace attnplan::cpu

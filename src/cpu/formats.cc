@@ -1,9 +1,9 @@
-#include "hip/formats.h"
+#include "cpu/formats.h"
 
 #include <cmath>
 #include <limits>
 
-namespace attnplan::hip_test {
+namespace attnplan::cpu {
 namespace {
 
 struct Definition {
@@ -73,4 +73,4 @@ uint32_t encode(Format format, double value) {
   return negative ? low | of.sign : low;
 }
 
-}  // namespace attnplan::hip_test
+}  // namespace attnplan::cpu

@@ -1,0 +1,78 @@
+// What a launch reads and writes, in memory of the device: queries, a filled cache, room for
+// outputs. Nobody's memory is NaN.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cpu/block_table.h"
+#include "cpu/formats.h"
+#include "cpu/kv_layout.h"
+#include "cpu/lengths.h"
+#include "cpu/output.h"
+#include "cpu/shape.h"
+#include "cpu/values.h"
+#include "gpu/device.h"
+#include "gpu/device_plan.h"
+
+namespace attnplan::gpu {
+
+// A batch as it is run.
+struct Batch {
+  cpu::Lengths lengths;
+  cpu::AttentionShape shape;
+  cpu::BlockTable table;
+  std::vector<int64_t> plan_row;  // [rows of the step]
+};
+
+class DeviceTensors {
+ public:
+  DeviceTensors(const Device& device, const DevicePlan& plan, const Batch& batch,
+                const cpu::Values& values, const cpu::Origins& origins);
+  ~DeviceTensors();
+  DeviceTensors(const DeviceTensors&) = delete;
+  DeviceTensors& operator=(const DeviceTensors&) = delete;
+
+  void* plan() const { return plan_; }
+  void* q() const { return q_; }
+  void* out() const { return out_; }
+  float* lse() const { return static_cast<float*>(lse_); }
+  void* workspace() const { return workspace_; }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  attnplan_hip_kv kv() const;
+
+  // [rows] in plan order.
+  cpu::Output read_output() const;
+
+ private:
+  void* upload(const std::vector<uint8_t>& bytes);
+  std::vector<uint8_t> queries() const;
+  std::vector<uint8_t> cache() const;
+  void fill_token(int32_t request, int64_t token, cpu::Tensor tensor,
+                  const cpu::TensorLayout& where, int32_t size, std::vector<uint8_t>* bytes) const;
+  size_t outputs() const {
+    return static_cast<size_t>(batch_.lengths.rows() * batch_.shape.num_q_heads);
+  }
+
+  Memory& memory_;
+  const Batch& batch_;
+  const cpu::Values& values_;
+  const cpu::Origins& origins_;
+  cpu::Format q_format_;
+  cpu::Format cache_format_;
+  cpu::KvLayout layout_;
+  bool lhbnc_;
+  bool packed_;
+  bool token_scales_;
+  std::vector<void*> owned_;
+  void* plan_ = nullptr;
+  void* q_ = nullptr;
+  void* cache_ = nullptr;
+  void* scales_ = nullptr;
+  void* out_ = nullptr;
+  void* lse_ = nullptr;
+  void* workspace_ = nullptr;
+  size_t workspace_bytes_ = 0;
+};
+
+}  // namespace attnplan::gpu
