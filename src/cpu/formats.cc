@@ -12,9 +12,9 @@ struct Definition {
   int bytes;
   int fraction_bits;
   int bias;
-  uint32_t sign;         // bit
-  uint32_t largest;      // code of the largest finite number
-  bool unsigned_zero;    // the code of -0 is the one NaN
+  uint32_t sign;       // bit
+  uint32_t largest;    // code of the largest finite number
+  bool unsigned_zero;  // the code of -0 is the one NaN
   uint8_t poison;
 };
 
@@ -62,8 +62,10 @@ uint32_t encode(Format format, double value) {
   uint32_t low = 0, high = of.largest;
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (magnitude(of, middle) <= size) low = middle;
-    else high = middle - 1;
+    if (magnitude(of, middle) <= size)
+      low = middle;
+    else
+      high = middle - 1;
   }
   if (low < of.largest) {
     const double below = size - magnitude(of, low), above = magnitude(of, low + 1) - size;

@@ -18,7 +18,8 @@ double decode(Format format, uint32_t code);
 // Nearest, ties to the even code; the largest finite number for what lies beyond.
 uint32_t encode(Format format, double value);
 
-// A byte that repeated is NaN in this format. In float32 it is NaN (0xff) or next to nothing (0x80).
+// A byte that repeated is NaN in this format. In float32 it is NaN (0xff) or next to nothing
+// (0x80).
 uint8_t poison_byte(Format format);
 
 }  // namespace attnplan::cpu

@@ -5,7 +5,7 @@
 namespace attnplan::cpu {
 namespace {
 
-constexpr double kStoredSteps = 8;  // to 1: three bits, as e5m2 has
+constexpr double kStoredSteps = 8;               // to 1: three bits, as e5m2 has
 constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;  // 2^64 over the golden ratio: spreads counters
 
 // A bijection of 64-bit words in which every input bit reaches every output bit.

@@ -20,7 +20,8 @@ SharedObject open_library(const std::string& path) {
 
 Device open_device(const std::string& path) {
   const SharedObject object = open_library(path);
-  if (!object) throw std::runtime_error("cannot load " + std::string(kLibrary) + ": " + object.error());
+  if (!object)
+    throw std::runtime_error("cannot load " + std::string(kLibrary) + ": " + object.error());
   Device device;
   object.find("attnplan_hip_device", &device.library.device);
   object.find("attnplan_hip_contracts", &device.library.contracts);

@@ -7,10 +7,10 @@ namespace attnplan::gpu {
 namespace {
 
 constexpr uint64_t bit(int32_t section) { return uint64_t{1} << section; }
-constexpr uint64_t kSections =
-    bit(ATTNPLAN_SECTION_QUERY_START_LOC) | bit(ATTNPLAN_SECTION_SEQ_LENS) |
-    bit(ATTNPLAN_SECTION_CONTEXT_LENS) | bit(ATTNPLAN_SECTION_PAGE_INDPTR) |
-    bit(ATTNPLAN_SECTION_PAGE_INDICES);
+constexpr uint64_t kSections = bit(ATTNPLAN_SECTION_QUERY_START_LOC) |
+                               bit(ATTNPLAN_SECTION_SEQ_LENS) | bit(ATTNPLAN_SECTION_CONTEXT_LENS) |
+                               bit(ATTNPLAN_SECTION_PAGE_INDPTR) |
+                               bit(ATTNPLAN_SECTION_PAGE_INDICES);
 
 void check(attnplan_status status, const attnplan_error& error) {
   if (status != ATTNPLAN_OK) throw std::runtime_error(error.message);
@@ -82,8 +82,8 @@ void DevicePlan::describe(const attnplan_config& config, const cpu::AttentionSha
   attention_.v_head_size = shape.v_head_size;
   attention_.mask = shape.mask;
   attention_.sliding_window = shape.sliding_window;
-  attention_.q_dtype = cache_.cache_dtype == ATTNPLAN_CACHE_FP16 ? ATTNPLAN_DTYPE_FP16
-                                                                 : ATTNPLAN_DTYPE_BF16;
+  attention_.q_dtype =
+      cache_.cache_dtype == ATTNPLAN_CACHE_FP16 ? ATTNPLAN_DTYPE_FP16 : ATTNPLAN_DTYPE_BF16;
 }
 
 void DevicePlan::build(const attnplan_config& config, const attnplan_step& step,
@@ -116,9 +116,9 @@ void DevicePlan::build(const attnplan_config& config, const attnplan_step& step,
   plan_ = std::aligned_alloc(ATTNPLAN_PLAN_ALIGNMENT,
                              (room / ATTNPLAN_PLAN_ALIGNMENT + 1) * ATTNPLAN_PLAN_ALIGNMENT);
   if (plan_ == nullptr) throw std::runtime_error("out of memory");
-  check(attnplan_plan_build(planner.get(), scratch.get(), &own, &group, plan_, room, &bytes_,
-                            &error),
-        error);
+  check(
+      attnplan_plan_build(planner.get(), scratch.get(), &own, &group, plan_, room, &bytes_, &error),
+      error);
 }
 
 }  // namespace attnplan::gpu

@@ -35,8 +35,8 @@ class DevicePlan {
  private:
   void describe(const attnplan_config& config, const cpu::AttentionShape& shape,
                 const cpu::BlockTable& table);
-  void build(const attnplan_config& config, const attnplan_step& step,
-             const cpu::Lengths& lengths, const cpu::BlockTable& table);
+  void build(const attnplan_config& config, const attnplan_step& step, const cpu::Lengths& lengths,
+             const cpu::BlockTable& table);
 
   std::string arch_;
   attnplan_kv_cache cache_ = ATTNPLAN_KV_CACHE_INIT;

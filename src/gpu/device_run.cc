@@ -15,7 +15,7 @@
 namespace attnplan::gpu {
 namespace {
 
-constexpr double kTolerance = 2e-2;     // of bf16 and fp8
+constexpr double kTolerance = 2e-2;  // of bf16 and fp8
 constexpr double kLseTolerance = 2e-3;
 constexpr int32_t kOwnBlockTokens = 16;
 
@@ -151,8 +151,8 @@ void run_batch(const Device& device, const attnplan_config& config, const attnpl
                             std::numeric_limits<int64_t>::max());
   if (step.phase == ATTNPLAN_PHASE_DRAFT) room = cpu::token_room(config, step, &group);
   const std::vector<bool> sample = cpu::sample_rows(batch.lengths, options.max_rows);
-  const cpu::Output expected = cpu::oracle(
-      {values, batch.shape, std::nullopt, batch.lengths, origins, room, sample});
+  const cpu::Output expected =
+      cpu::oracle({values, batch.shape, std::nullopt, batch.lengths, origins, room, sample});
   Comparison(batch, sample, expected, report).compare(got);
 }
 

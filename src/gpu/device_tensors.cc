@@ -36,8 +36,8 @@ DeviceTensors::DeviceTensors(const Device& device, const DevicePlan& plan, const
       packed_((plan.cache().flags & ATTNPLAN_KV_PACKED) != 0),
       token_scales_(plan.cache().scale == ATTNPLAN_SCALE_TOKEN_HEAD) {
   attnplan_error error = ATTNPLAN_ERROR_INIT;
-  if (device.library.workspace_size(&plan.attention(), plan.data(), plan.bytes(),
-                                    &workspace_bytes_, &error) != ATTNPLAN_OK) {
+  if (device.library.workspace_size(&plan.attention(), plan.data(), plan.bytes(), &workspace_bytes_,
+                                    &error) != ATTNPLAN_OK) {
     throw std::runtime_error(error.message);
   }
   const auto* blob = static_cast<const uint8_t*>(plan.data());
@@ -45,8 +45,8 @@ DeviceTensors::DeviceTensors(const Device& device, const DevicePlan& plan, const
     plan_ = upload(std::vector<uint8_t>(blob, blob + plan.bytes()));
     q_ = upload(queries());
     cache_ = upload(cache());
-    out_ = upload(std::vector<uint8_t>(
-        outputs() * static_cast<size_t>(2 * batch.shape.v_head_size), kNan));
+    out_ = upload(
+        std::vector<uint8_t>(outputs() * static_cast<size_t>(2 * batch.shape.v_head_size), kNan));
     lse_ = upload(std::vector<uint8_t>(outputs() * sizeof(float), kNan));
     workspace_ = upload(std::vector<uint8_t>(workspace_bytes_ + 1, kNan));
     if (token_scales_) {  // all of them 1

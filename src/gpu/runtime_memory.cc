@@ -27,8 +27,9 @@ void check(int error, const char* what) {
 // Signatures as the runtime's C interface has them; error 0 is success.
 class HipMemory : public Memory {
  public:
-  HipMemory() : runtime_(open_first({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
-                                     "libamdhip64.so.5"})) {
+  HipMemory()
+      : runtime_(open_first(
+            {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"})) {
     runtime_.find("hipMalloc", &malloc_);
     runtime_.find("hipFree", &free_);
     runtime_.find("hipMemcpy", &memcpy_);

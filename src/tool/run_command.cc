@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-
 #include <exception>
 #include <optional>
 
@@ -62,9 +61,10 @@ void add_run_options(CLI::App& command, RunCommandOptions& options) {
   const auto cap = [&command](const char* name, auto& target, const char* what) {
     command.add_option(name, target, what)->check(whole_number());
   };
-  command.add_option("--device", options.device,
-                     "cpu: the reference. hip: plan the batch again for libattnplan_hip.so and run "
-                     "that on the first GPU")
+  command
+      .add_option("--device", options.device,
+                  "cpu: the reference. hip: plan the batch again for libattnplan_hip.so and run "
+                  "that on the first GPU")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "hip"}));
   command.add_option("--library", options.library, "Path of libattnplan_hip.so");

@@ -1,5 +1,7 @@
 // The kernels on a GPU against the oracle on the CPU: prints a table of what was found, and on
 // request JSON. Depends on nothing but the GPU's runtime, so that it can be carried to any machine.
+#include "attnplan_hip.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +9,6 @@
 #include <string>
 
 #include "attnplan.h"
-#include "attnplan_hip.h"
 #include "hip/problem.h"
 #include "hip/report.h"
 #include "hip/trials.h"

@@ -101,8 +101,8 @@ void Contents::draw_query(int32_t request, int64_t row, int32_t head,
     return;
   }
   std::vector<double> key(query.size());
-  numbers(Tensor::kKey, step_.block(request, needle),
-          static_cast<int32_t>(needle % d_.block_size), head / d_.group, key);
+  numbers(Tensor::kKey, step_.block(request, needle), static_cast<int32_t>(needle % d_.block_size),
+          head / d_.group, key);
   double square = 0;
   for (const double number : key) square += number * number;
   const double score = std::log(static_cast<double>(step_.keys(request))) + 4 + uniform(&dice);

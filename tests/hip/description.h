@@ -21,18 +21,18 @@ using cpu::poison_byte;
 enum class Scales { kNone, kTensor, kTokenHead };
 
 enum class Batch {
-  kUniform,     // one row a request, equal lengths
-  kRagged,      // rows and lengths all different
-  kVerify,      // the same few rows of every request
-  kPads,        // requests without rows in front, between and behind
-  kOneRow,      // one request, one row
-  kExtend,      // many rows over a context
-  kPrefill,     // rows without a context
-  kMixed,       // decodes, then extends, then prefills
-  kLong,        // one long context, few rows
-  kClamped,     // draft rows behind the end of their block table
-  kEmpty,       // a full mask; requests with fewer keys than rows, or none
-  kShared,      // requests that share the blocks of a prefix
+  kUniform,  // one row a request, equal lengths
+  kRagged,   // rows and lengths all different
+  kVerify,   // the same few rows of every request
+  kPads,     // requests without rows in front, between and behind
+  kOneRow,   // one request, one row
+  kExtend,   // many rows over a context
+  kPrefill,  // rows without a context
+  kMixed,    // decodes, then extends, then prefills
+  kLong,     // one long context, few rows
+  kClamped,  // draft rows behind the end of their block table
+  kEmpty,    // a full mask; requests with fewer keys than rows, or none
+  kShared,   // requests that share the blocks of a prefix
 };
 constexpr int kNumBatches = 12;
 
@@ -42,8 +42,8 @@ enum class Kernels { kAll, kDecode, kExtend, kPrefill };
 // How large batches are drawn.
 struct Size {
   int32_t requests = 5;
-  int32_t context = 150;  // tokens of an ordinary request
-  int32_t rows = 24;      // of a request that extends
+  int32_t context = 150;   // tokens of an ordinary request
+  int32_t rows = 24;       // of a request that extends
   int32_t longest = 1500;  // tokens
 };
 
@@ -81,8 +81,8 @@ struct Description {
   int32_t work = ATTNPLAN_WORK_STREAM_K;
   int32_t work_fixed_tokens = 128;
   int32_t num_workers = 6;
-  bool dense = true;      // tensors without room between rows
-  int64_t max_rows = 0;   // judged against the reference; 0: all
+  bool dense = true;     // tensors without room between rows
+  int64_t max_rows = 0;  // judged against the reference; 0: all
 
   int32_t num_q_heads() const { return num_kv_heads * group; }
 };

@@ -50,7 +50,8 @@ void draw_cache(Dice* dice, Description* d) {
 void draw_rules(Dice* dice, Description* d) {
   if (d->batch == Batch::kEmpty || dice->percent(10)) d->mask = ATTNPLAN_MASK_FULL;
   // Which window a row has that stands behind its keys is nobody's question.
-  if (d->batch != Batch::kEmpty && dice->percent(30)) d->sliding_window = dice->in32(1, dice->percent(50) ? 20 : 200);
+  if (d->batch != Batch::kEmpty && dice->percent(30))
+    d->sliding_window = dice->in32(1, dice->percent(50) ? 20 : 200);
   if (dice->percent(20)) d->soft_cap = dice->pick({8.0, 30.0});
   if (dice->percent(20)) d->softmax_scale = dice->pick({0.05, 0.2});
   d->lse = dice->percent(70);

@@ -97,8 +97,7 @@ class Judge {
                   int64_t head_stride, int64_t size, const char* name) {
     for (int64_t at = 0; at < static_cast<int64_t>(bytes.size()); ++at) {
       const int64_t in_row = at / width % row_stride;
-      const bool owned =
-          in_row < d_.num_q_heads() * head_stride && in_row % head_stride < size;
+      const bool owned = in_row < d_.num_q_heads() * head_stride && in_row % head_stride < size;
       if (!owned && bytes[static_cast<size_t>(at)] != 0xff) {
         fail(std::string("written between the rows of ") + name);
         return;

@@ -65,8 +65,7 @@ bool Buffer::guards_intact() const {
   const auto intact = [&](const std::vector<uint8_t>& bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [&](uint8_t b) { return b == poison_; });
   };
-  const bool both =
-      intact(copy(start_, front_)) && intact(copy(start_ + front_ + bytes_, kGuard));
+  const bool both = intact(copy(start_, front_)) && intact(copy(start_ + front_ + bytes_, kGuard));
   guard_against_reads(true);
   return both;
 }

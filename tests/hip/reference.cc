@@ -68,8 +68,7 @@ class Unit {
     }
   }
   static std::span<double> part(std::vector<double>* values, int64_t index, int32_t size) {
-    return std::span(*values).subspan(static_cast<size_t>(index * size),
-                                      static_cast<size_t>(size));
+    return std::span(*values).subspan(static_cast<size_t>(index * size), static_cast<size_t>(size));
   }
   void attend(const cpu::AttentionShape& shape, int64_t row, int32_t head,
               const std::vector<int64_t>& keys, Reference* reference) const {
@@ -78,8 +77,8 @@ class Unit {
     // The oracle scales by head_size^-0.5; another scale goes into the query.
     const double factor = contents_.softmax_scale() / shape.scale();
     for (size_t e = 0; e < query.size(); ++e) {
-      query[e] = factor * decode(d_.q, contents_.queries()[static_cast<size_t>(at) *
-                                                               query.size() + e]);
+      query[e] =
+          factor * decode(d_.q, contents_.queries()[static_cast<size_t>(at) * query.size() + e]);
     }
     reference->lse[static_cast<size_t>(at)] = cpu::oracle_attend(
         shape, query.data(), {k_.data(), d_.head_size}, {v_.data(), d_.v_head_size}, keys,

@@ -44,8 +44,8 @@ void Report::add(const std::string& name, const Verdict& verdict, double toleran
 }
 
 void Report::print_table() const {
-  std::printf("%-28s %9s %7s %10s %12s %10s\n", "family", "problems", "failed", "rows", "worst error",
-              "worst lse");
+  std::printf("%-28s %9s %7s %10s %12s %10s\n", "family", "problems", "failed", "rows",
+              "worst error", "worst lse");
   for (const auto& [name, family] : families_) {
     std::printf("%-28s %9lld %7lld %10lld %12.2e %10.2e\n", name.c_str(),
                 static_cast<long long>(family.problems), static_cast<long long>(family.failed),

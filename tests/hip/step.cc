@@ -61,8 +61,10 @@ class Drawing {
         break;
       case Batch::kEmpty:
         for (int32_t n = count(); n > 0; --n) {
-          if (dice_->percent(40)) add(dice_->in32(1, 3), context());
-          else add_keys(dice_->in32(1, 40), dice_->pick<int32_t>({0, 1, 5, 30}));
+          if (dice_->percent(40))
+            add(dice_->in32(1, 3), context());
+          else
+            add_keys(dice_->in32(1, 40), dice_->pick<int32_t>({0, 1, 5, 30}));
         }
         break;
     }

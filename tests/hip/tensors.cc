@@ -31,9 +31,9 @@ size_t lse_bytes(const Description& d, const Step& step) {
 size_t cache_bytes(const Description& d, const Step& step) {
   const cpu::KvLayout layout = layout_of(d, step);
   const int64_t planes = d.layout == ATTNPLAN_LAYOUT_LHBNC ? d.num_kv_heads : 1;
-  const int64_t elements =
-      d.packed ? step.num_blocks * layout.k.block_stride
-               : layout.v.base + planes * step.num_blocks * layout.v.block_stride;
+  const int64_t elements = d.packed
+                               ? step.num_blocks * layout.k.block_stride
+                               : layout.v.base + planes * step.num_blocks * layout.v.block_stride;
   return static_cast<size_t>(elements * bytes_of(d.cache));
 }
 
@@ -132,8 +132,8 @@ cpu::KvLayout layout_of(const Description& d, const Step& step) {
   return cpu::make_layout(cache_of(d, step), shape_of(d), step.num_blocks);
 }
 
-Tensors::Tensors(const Description& d, const Step& step, const Contents& contents,
-                 const Plan& made, size_t workspace_bytes)
+Tensors::Tensors(const Description& d, const Step& step, const Contents& contents, const Plan& made,
+                 size_t workspace_bytes)
     : layout(layout_of(d, step)),
       q(query_bytes(d, step), kNan),
       cache(cache_bytes(d, step), poison_byte(d.cache)),

@@ -25,9 +25,7 @@ class HostMemory : public Memory {
   void* allocate(size_t bytes) override { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); }
   void release(void* address) override { std::free(address); }
   void upload(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
-  void download(void* to, const void* from, size_t bytes) override {
-    std::memcpy(to, from, bytes);
-  }
+  void download(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
 };
 
 Device simulated_device(hip::TableArch arch) {
@@ -76,8 +74,7 @@ TEST_P(HipTrace, StepsGiveTheOraclesAnswers) {
     const Device device = simulated_device(kArchs[index % 2]);
     attnplan_config config = step.config();
     config.order = index / 2 % 2 == 0 ? ATTNPLAN_ORDER_AS_GIVEN : ATTNPLAN_ORDER_SORT;
-    const cpu::RunReport report =
-        run(device, config, step.step(), step.group(), small());
+    const cpu::RunReport report = run(device, config, step.step(), step.group(), small());
     EXPECT_EQ(report.problem, "");
     EXPECT_TRUE(report.ok) << report.max_error << ", log-sum-exp " << report.max_lse_error
                            << ", row " << report.worst_row << " of " << report.rows;
