@@ -1,8 +1,8 @@
 # What `cmake --install` puts where:
-#   attnplan::attnplan      libattnplan.so and its C headers, for find_package and pkg-config
-#   attnplan::attnplan_hip  libattnplan_hip.so and its header, where they are built
-#   bin/attnplan            the command
-#   attnplan::core          the static planner behind the C++ headers: no ABI promise
+#   attnplan::attnplan  libattnplan.so and its C headers, for find_package and pkg-config
+#   attnplan::hip       libattnplan_hip.so and its header, where they are built
+#   bin/attnplan        the command
+#   attnplan::core      the static planner behind the C++ headers: no ABI promise
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attnplan)
@@ -13,6 +13,7 @@ install(TARGETS attnplan attnplan_core EXPORT attnplan_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET attnplan_hip)
+  set_target_properties(attnplan_hip PROPERTIES EXPORT_NAME hip)
   install(TARGETS attnplan_hip EXPORT attnplan_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES capi/attnplan_hip.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
