@@ -274,9 +274,10 @@ struct Attention {
       scale = 1.0f;
     }
     if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
-      const int own = computed_here(lane);
-      mask(read_again(args), task, key, own, scores);
-      stream.v.clear_from(range.limit - key, own);
+      // Rare steps; that they be quick counts less than that they take no register from the others.
+      mask(read_again(args), task, key, lane_here<Arch>(lane), scores);
+      schedule_fence();
+      stream.v.clear_from(range.limit - key, lane_here<Arch>(lane));
     }
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
       softmax[i].step(scale, scores[i], out[i]);
@@ -324,19 +325,24 @@ struct Attention {
   ATTNPLAN_DEVICE void mask(const AttentionArgs& args, const WaveTask& task, int32_t key, int lane,
                             float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) const {
     const int own = key + Mma::kKeys * Mma::group(lane);
+    const float hidden = float_of(computed_here(bits_of(kMinusInfinity)));
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-      int32_t begin[kQueries], end[kQueries];
+      int32_t first[kQueries];   // the lane's first key, from the first that the row sees
+      uint32_t count[kQueries];  // keys that the row sees
       ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
         const int32_t at = computed_here(position[i][s]);
-        end[s] = at < 0 ? 0 : smaller(task.kv_end, task.seq_len);
-        if (args.causal != 0) end[s] = smaller(end[s], at + 1);
-        begin[s] = args.sliding_window > 0 ? larger(task.kv_begin, at - args.sliding_window + 1)
-                                           : task.kv_begin;
+        int32_t begin = task.kv_begin;
+        int32_t end = at < 0 ? 0 : smaller(task.kv_end, task.seq_len);
+        if (args.causal != 0) end = smaller(end, at + 1);
+        if (args.sliding_window > 0) begin = larger(begin, at - args.sliding_window + 1);
+        first[s] = own - begin;
+        count[s] = static_cast<uint32_t>(larger(end - begin, 0));
       }
       Softmax<T>::for_each([&](int u, int t, int e) {
         const int s = Mma::query_slot(e);
-        const int seen = own + u * T::kBlockKeys + Mma::key_slot(t, e);
-        if (seen < begin[s] || seen >= end[s]) scores[i][u][t][e] = kMinusInfinity;
+        const int seen = first[s] + u * T::kBlockKeys + Mma::key_slot(t, e);
+        if (static_cast<uint32_t>(seen) >= count[s]) scores[i][u][t][e] = hidden;
+        schedule_fence();
       });
     }
   }
@@ -384,6 +390,9 @@ struct Attention {
           p[i].w[2 * t + 1] = pack<typename T::Element>(scores[i][u][t][2], scores[i][u][t][3]);
         }
       }
+      ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) keep_in_registers(p[i]);
+      schedule_fence();  // columns of V made ahead would take registers while scores still have
+                         // some
       ATTNPLAN_UNROLL for (int m = 0; m < T::kVTiles; ++m) {
         const typename Mma::VColumn column = v.column(u, m);
         ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {

@@ -10,6 +10,7 @@ namespace attnplan::hip {
 ATTNPLAN_DEVICE int64_t page_offset(int64_t block_stride, int64_t page_stride,
                                     int32_t pages_per_stride, int32_t id) {
   if (pages_per_stride == 1) return id * block_stride;
+  pages_per_stride = uniform_here(pages_per_stride);  // no reciprocal of it waits in a register
   const auto block =
       static_cast<int32_t>(static_cast<uint32_t>(id) / static_cast<uint32_t>(pages_per_stride));
   return block * block_stride + (id - block * pages_per_stride) * page_stride;
@@ -32,7 +33,7 @@ class PageCursor {
     int32_t page = load_uniform(pages_ + (index < last_ ? index : last_));
     if (uniform_here(checked_) != 0 &&
         static_cast<uint32_t>(page) >= static_cast<uint32_t>(args_.num_pages)) {
-      *args_.bad_pages = computed_here(1);
+      store_words<1>(computed_here(args_.bad_pages), Words<1>{{computed_here(1u)}});
       page = 0;
     }
     return page;

@@ -13,8 +13,6 @@ namespace attnplan::hip {
 template <class T>
 struct BlockMemory {
   VectorMemory<T> vectors;
-  SharedArray<float, kAttentionWaves * T::kQueryTiles * 16> maximum;
-  SharedArray<float, kAttentionWaves * T::kQueryTiles * 16> sum;
 };
 
 template <class T>
@@ -70,7 +68,7 @@ class PagedAttention {
     task.blocks = blocks;
     task.num_blocks = num_blocks;
 
-    lane_ = computed_here(lane_);
+    lane_ = lane_here<Arch>(lane_);
     Attention<T> attention;
     attention.q.bind(memory_.vectors, wave_, lane_);
     const bool busy = tile < tiles;
@@ -97,7 +95,7 @@ class PagedAttention {
   // Puts the parts of a tile together, in the order of the waves, and writes its rows.
   ATTNPLAN_DEVICE void finish(Attention<T>& attention, const WaveTask& task, int32_t slot,
                               bool busy, int tile, int part, int parts) {
-    lane_ = computed_here(lane_);  // what is made of it did not wait in registers during the loop
+    lane_ = lane_here<Arch>(lane_);  // what is made of it did not wait in registers during the loop
     float largest[T::kQueryTiles][Mma::kQueries], whole[T::kQueryTiles][Mma::kQueries];
     const float scale = args_.soft_cap_log2 > 0 ? 1.0f : args_.scale_log2;
     for_each_row([&](int i, int s) {
@@ -155,29 +153,32 @@ class PagedAttention {
   // Every wave of the block gets here: tiles of fewer parts than waves fill the block.
   ATTNPLAN_DEVICE void exchange(Attention<T>& attention, RowValues& largest, RowValues& whole,
                                 int tile, int part, int parts) {
+    // First the maxima and sums, in the memory that the outputs take after them: as much of it as
+    // lets two blocks share a compute unit of 64 KiB.
+    if constexpr (T::kSharedQuery) block_barrier();  // until then it holds queries in use
     for_each_row([&](int i, int s) {
       if (Mma::group(lane_) != 0) return;
-      const int at = row_at(wave_, i, s);
-      memory_.maximum.store(at, largest[i][s]);
-      memory_.sum.store(at, whole[i][s]);
+      memory_.vectors.store(row_at(wave_, i, s),
+                            Words<4>{{bits_of(largest[i][s]), bits_of(whole[i][s]), 0, 0}});
     });
     block_barrier();
     RowValues factor;
     for_each_row([&](int i, int s) {
       float most = kMinusInfinity, total = 0;
       for (int p = 0; p < parts; ++p) {
-        most = maximum(most, memory_.maximum.load(row_at(tile * parts + p, i, s)));
+        most = maximum(most, float_of(memory_.vectors.load(row_at(tile * parts + p, i, s)).w[0]));
       }
       const float base = most == kMinusInfinity ? 0 : most;
       for (int p = 0; p < parts; ++p) {
-        const int at = row_at(tile * parts + p, i, s);
-        total += memory_.sum.load(at) * exp2_approx(memory_.maximum.load(at) - base);
+        const Words<4> other = memory_.vectors.load(row_at(tile * parts + p, i, s));
+        total += float_of(other.w[1]) * exp2_approx(float_of(other.w[0]) - base);
       }
       factor[i][s] = total > 0 ? exp2_approx(largest[i][s] - base) / total : 0;
       largest[i][s] = most;
       whole[i][s] = total;
     });
     scale_outputs(attention, factor);
+    block_barrier();
     for (int turn = 0; turn < parts; ++turn) {
       if (turn == part) add_up(attention, tile, turn > 0, turn < parts - 1);
       block_barrier();

@@ -63,6 +63,8 @@ struct Softmax {
       scores[u][t][e] = exp2_approx(scores[u][t][e] * scale - base[s]);
       sum[s] += scores[u][t][e];
     });
+    // Now, not whenever there is time: until then the terms take registers.
+    ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) sum[s] = computed_here(sum[s]);
   }
 
   // The row's whole sum, in every lane that shares it.

@@ -43,6 +43,12 @@ ATTNPLAN_DEVICE int wave_index() {
 ATTNPLAN_DEVICE float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 ATTNPLAN_DEVICE uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 
+// The lane again, so that what depends on it is computed here and not held in registers until here.
+template <class Arch>
+ATTNPLAN_DEVICE int lane_here(int lane) {
+  return static_cast<int>(static_cast<uint32_t>(computed_here(lane)) % Arch::kWave);
+}
+
 template <class Arch>
 ATTNPLAN_DEVICE float shuffle_xor(float value, int mask ATTNPLAN_CALLER) {
   return float_of(shuffle_xor<Arch>(bits_of(value), mask ATTNPLAN_PASS_CALLER));

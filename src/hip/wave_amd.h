@@ -141,7 +141,8 @@ ATTNPLAN_DEVICE const T& read_again(const T& args) {
 }
 
 // Nothing that depends on it is computed ahead of this point, to be held in registers until here.
-ATTNPLAN_DEVICE int computed_here(int value) {
+template <class V>
+ATTNPLAN_DEVICE V computed_here(V value) {
   asm volatile("" : "+v"(value));
   return value;
 }

@@ -101,7 +101,10 @@ template <class T>
 ATTNPLAN_DEVICE const T& read_again(const T& args) {
   return args;
 }
-ATTNPLAN_DEVICE int computed_here(int value) { return value; }
+template <class V>
+ATTNPLAN_DEVICE V computed_here(V value) {
+  return value;
+}
 ATTNPLAN_DEVICE int uniform_here(int value) { return value; }
 
 // Keeps the compiler from moving loads and arithmetic across, where that costs (AMD).

@@ -134,7 +134,10 @@ template <class T>
 const T& read_again(const T& args) {
   return args;
 }
-inline int computed_here(int value) { return value; }
+template <class V>
+V computed_here(V value) {
+  return value;
+}
 inline int uniform_here(int value) { return value; }
 inline void schedule_fence() {}
 inline void prefetch_fence() {}
