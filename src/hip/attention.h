@@ -275,9 +275,9 @@ struct Attention {
     }
     if (key < range.all_begin || key + T::kStepKeys > range.all_end) {
       // Rare steps; that they be quick counts less than that they take no register from the others.
-      mask(read_again(args), task, key, lane_here<Arch>(lane), scores);
+      mask(read_again(args), task, key, lane_here<Arch>(), scores);
       schedule_fence();
-      stream.v.clear_from(range.limit - key, lane_here<Arch>(lane));
+      stream.v.clear_from(range.limit - key, lane_here<Arch>());
     }
     ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
       softmax[i].step(scale, scores[i], out[i]);

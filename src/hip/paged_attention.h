@@ -68,7 +68,7 @@ class PagedAttention {
     task.blocks = blocks;
     task.num_blocks = num_blocks;
 
-    lane_ = lane_here<Arch>(lane_);
+    lane_ = lane_here<Arch>();
     Attention<T> attention;
     attention.q.bind(memory_.vectors, wave_, lane_);
     const bool busy = tile < tiles;
@@ -95,7 +95,7 @@ class PagedAttention {
   // Puts the parts of a tile together, in the order of the waves, and writes its rows.
   ATTNPLAN_DEVICE void finish(Attention<T>& attention, const WaveTask& task, int32_t slot,
                               bool busy, int tile, int part, int parts) {
-    lane_ = lane_here<Arch>(lane_);  // what is made of it did not wait in registers during the loop
+    lane_ = lane_here<Arch>();  // what is made of it did not wait in registers during the loop
     float largest[T::kQueryTiles][Mma::kQueries], whole[T::kQueryTiles][Mma::kQueries];
     const float scale = args_.soft_cap_log2 > 0 ? 1.0f : args_.scale_log2;
     for_each_row([&](int i, int s) {
@@ -178,6 +178,7 @@ class PagedAttention {
       whole[i][s] = total;
     });
     scale_outputs(attention, factor);
+    part = uniform_here(part);
     block_barrier();
     for (int turn = 0; turn < parts; ++turn) {
       if (turn == part) add_up(attention, tile, turn > 0, turn < parts - 1);

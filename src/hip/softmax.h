@@ -19,6 +19,9 @@ struct Softmax {
   // fp16 loses small values first: P is scaled by 2^8, which the sums are, too.
   static constexpr float kShift = T::Element::kBf16 ? 0.0f : 8.0f;
 
+  // Stands for the maximum of no key: scores of minus infinity stay what they are beside it.
+  static constexpr float kFinite = -1.0e30f;
+
   float maximum[kQueries];
   float sum[kQueries];
 
@@ -56,7 +59,7 @@ struct Softmax {
     }
     float base[kQueries];
     ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
-      base[s] = (maximum[s] == kMinusInfinity ? 0.0f : maximum[s]) * scale - kShift;
+      base[s] = hip::maximum(maximum[s], kFinite) * scale - kShift;
     }
     for_each([&](int u, int t, int e) {
       const int s = Mma::query_slot(e);
@@ -73,7 +76,8 @@ struct Softmax {
   }
   // Log-sum-exp, base 2, from a sum that belongs to `largest`, which is scaled.
   ATTNPLAN_DEVICE static float lse(float largest, float whole) {
-    return whole > 0 ? largest - kShift + log2_approx(whole) : kMinusInfinity;
+    const float none = float_of(computed_here(bits_of(kMinusInfinity)));
+    return whole > 0 ? largest - kShift + log2_approx(whole) : none;
   }
 
   template <class F>

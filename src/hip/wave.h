@@ -45,8 +45,8 @@ ATTNPLAN_DEVICE uint32_t bits_of(float value) { return __builtin_bit_cast(uint32
 
 // The lane again, so that what depends on it is computed here and not held in registers until here.
 template <class Arch>
-ATTNPLAN_DEVICE int lane_here(int lane) {
-  return static_cast<int>(static_cast<uint32_t>(computed_here(lane)) % Arch::kWave);
+ATTNPLAN_DEVICE int lane_here() {
+  return static_cast<int>(static_cast<uint32_t>(computed_here(thread_index())) % Arch::kWave);
 }
 
 template <class Arch>
