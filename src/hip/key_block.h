@@ -57,6 +57,13 @@ struct AttentionTraits {
   }
 };
 
+// Waves a SIMD that an AMD kernel with one query tile gets along with, without scratch memory.
+constexpr int attention_waves(Cache cache, int head_k) {
+  if (head_k > 192) return 2;
+  if (head_k > 64) return is_fp8(cache) && head_k == 128 ? 4 : 3;
+  return 5;
+}
+
 // Where the pages of a step begin, for both tensors.
 template <class T>
 struct StepPages {

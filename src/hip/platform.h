@@ -20,14 +20,17 @@
 #define ATTNPLAN_GLOBAL __global__
 #define ATTNPLAN_UNROLL _Pragma("unroll")
 #define ATTNPLAN_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#define ATTNPLAN_WAVES_PER_SIMD(waves)
 #else
 #define ATTNPLAN_HIP_AMD 1
 #define ATTNPLAN_DEVICE __attribute__((device)) inline __attribute__((always_inline))
 #define ATTNPLAN_GLOBAL __attribute__((global))
 #define ATTNPLAN_UNROLL _Pragma("unroll")
-// The second figure of an AMD kernel is waves a SIMD, which the register count decides.
+// Blocks of an AMD compute unit are what registers and memory allow.
 #define ATTNPLAN_LAUNCH_BOUNDS(threads, blocks) \
   __attribute__((amdgpu_flat_work_group_size(threads, threads)))
+// Has the register allocator pack as tightly as that many waves need; NVIDIA's does anyway.
+#define ATTNPLAN_WAVES_PER_SIMD(waves) __attribute__((amdgpu_waves_per_eu(waves)))
 #endif
 #if !defined(ATTNPLAN_HIP_EMULATED)
 #define ATTNPLAN_CALLER
