@@ -241,8 +241,8 @@ ATTNPLAN_DEVICE void paged_attention(const AttentionArgs& args) {
 #if !defined(ATTNPLAN_HIP_EMULATED)
 template <Cache kCache, int kHeadK, int kHeadV, bool kShuffle, int kTiles>
 ATTNPLAN_LAUNCH_BOUNDS(kAttentionWaves* DeviceArch::kWave, 2)
-ATTNPLAN_WAVES_PER_SIMD(kTiles == 1 ? attention_waves(kCache, kHeadK) : 1)
-ATTNPLAN_GLOBAL void paged_attention_kernel(AttentionArgs args) {
+ATTNPLAN_WAVES_PER_SIMD(kTiles == 1 ? attention_waves(kCache, kHeadK) : 1) ATTNPLAN_GLOBAL
+    void paged_attention_kernel(AttentionArgs args) {
   paged_attention<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, kTiles>>(
       kernel_args(args));
 }
