@@ -71,7 +71,7 @@ uint32_t encode(Format format, double value) {
     const double below = size - magnitude(of, low), above = magnitude(of, low + 1) - size;
     if (above < below || (above == below && low % 2 == 1)) ++low;
   }
-  const bool negative = value < 0 && !(of.unsigned_zero && low == 0);
+  const bool negative = std::signbit(value) && !(of.unsigned_zero && low == 0);
   return negative ? low | of.sign : low;
 }
 

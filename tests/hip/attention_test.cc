@@ -58,6 +58,19 @@ std::string name_of_parameter(const testing::TestParamInfo<int>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Lines, Attention, testing::Range(0, kNumKernelLines), name_of_parameter);
 
+TEST(Attention, IsRightAfterRefreshAndInAWrittenCache) {
+  const int64_t stride = number_from("ATTNPLAN_HIP_STRIDE", 1);
+  constexpr Batch kBatches[] = {Batch::kVerify, Batch::kRagged, Batch::kMixed, Batch::kPads};
+  for (int i = 0; i < kNumKernelLines; i += static_cast<int>(stride)) {
+    for (const Way way : {Way::kRefresh, Way::kWrite}) {
+      const Problem problem(draw_way(kKernelLines[i], kBatches[i % 4], way, seed(), Size()));
+      const TableArch arch = kArchs[(i + i / 4) % 4];
+      emulate(arch, seed());
+      expect_right(problem.solve(), problem, arch);
+    }
+  }
+}
+
 // One request over more workers than the merge weighs at a time.
 TEST(Attention, OfOneRequestOnHundredsOfWorkers) {
   Size size;

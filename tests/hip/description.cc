@@ -5,10 +5,11 @@
 namespace attnplan::hip_test {
 namespace {
 
-constexpr const char* kBatchNames[] = {"uniform", "ragged", "verify", "pads",    "one_row",
-                                       "extend",  "prefill", "mixed", "long",    "clamped",
-                                       "empty",   "shared"};
-constexpr const char* kLayoutNames[] = {"lbnhc", "lbhnc", "lhbnc", "blhnc", "blnhc", "bhlnc", "mla"};
+constexpr const char* kBatchNames[] = {"uniform", "ragged",  "verify",  "pads",
+                                       "one_row", "extend",  "prefill", "mixed",
+                                       "long",    "clamped", "empty",   "shared"};
+constexpr const char* kLayoutNames[] = {"lbnhc", "lbhnc", "lhbnc", "blhnc",
+                                        "blnhc", "bhlnc", "mla"};
 constexpr const char* kScaleNames[] = {"no scales", "tensor scales", "token scales"};
 constexpr const char* kKernelNames[] = {"all kernels", "decode", "extend", "prefill"};
 constexpr const char* kWorkNames[] = {"none", "auto", "stream_k", "equal_chunks", "fixed"};

@@ -39,6 +39,14 @@ constexpr int kNumBatches = 12;
 // Which kernels the planner may choose from.
 enum class Kernels { kAll, kDecode, kExtend, kPrefill };
 
+// How a problem reaches the kernels.
+enum class Way {
+  kPlan,     // a plan of its exact lengths
+  kRefresh,  // a plan of upper bounds, refreshed on the device
+  kGraph,    // the same in a captured graph that ran with other lengths before; GPU only
+  kWrite,    // and its cache through attnplan_hip_kv_write, compared byte by byte
+};
+
 // How large batches are drawn.
 struct Size {
   int32_t requests = 5;
@@ -76,6 +84,7 @@ struct Description {
   Batch batch = Batch::kUniform;
   Size size;
 
+  Way way = Way::kPlan;
   Kernels kernels = Kernels::kAll;
   bool page_table = false;  // instead of a list with starts
   int32_t work = ATTNPLAN_WORK_STREAM_K;

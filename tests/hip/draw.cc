@@ -94,4 +94,15 @@ Description draw(const KernelLine& line, Batch batch, uint64_t seed, const Size&
   return d;
 }
 
+Description draw_way(const KernelLine& line, Batch batch, Way way, uint64_t seed,
+                     const Size& size) {
+  Description d = draw(line, batch, seed, size);
+  d.way = way;
+  constexpr const char* kNames[] = {"plan", "refresh", "graph", "write"};
+  d.name = std::string(kNames[static_cast<int>(way)]) + "/" + d.name;
+  // Scales of tokens come out of the values written: not those that were drawn.
+  if (way == Way::kWrite && d.scales == Scales::kTokenHead) d.scales = Scales::kTensor;
+  return d;
+}
+
 }  // namespace attnplan::hip_test

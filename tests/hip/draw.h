@@ -30,5 +30,7 @@ std::string name_of(const KernelLine& line);
 // All that the line and the batch leave open follows from the seed; it is mixed with the name, so
 // that one seed gives different problems for every kernel and batch.
 Description draw(const KernelLine& line, Batch batch, uint64_t seed, const Size& size);
+// The same, changed where the way asks for it, and named after it.
+Description draw_way(const KernelLine& line, Batch batch, Way way, uint64_t seed, const Size& size);
 
 }  // namespace attnplan::hip_test

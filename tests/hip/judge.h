@@ -13,9 +13,9 @@
 namespace attnplan::hip_test {
 
 struct Verdict {
-  double worst = 0;            // relative error of an output
+  double worst = 0;  // relative error of an output
   double worst_lse = 0;
-  int64_t judged = 0;          // rows and heads that were compared
+  int64_t judged = 0;                 // rows and heads that were compared
   std::vector<std::string> failures;  // the first few
 
   bool ok() const { return failures.empty(); }

@@ -93,7 +93,7 @@ size_t workspace_bytes(const Description& d, const Step& step, const Plan& plan)
 }
 
 void launch(const Description& d, const Step& step, const Contents& contents, const Plan& plan,
-            const Tensors& tensors) {
+            const Tensors& tensors, hip::Stream stream) {
   const Layer layer(d, step, &contents);
   const attnplan_hip_kv kv = kv_of(d, tensors);
   attnplan_hip_plan both = ATTNPLAN_HIP_PLAN_INIT;
@@ -119,8 +119,89 @@ void launch(const Description& d, const Step& step, const Contents& contents, co
   }
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   for (args.segment = 0; args.segment < plan.num_segments(); ++args.segment) {
-    check(attnplan_hip_launch(&args, nullptr, &error), error, "launch");
+    check(attnplan_hip_launch(&args, stream, &error), error, "launch");
   }
+}
+
+DeviceLengths::DeviceLengths(const Step& step)
+    : query_start_loc(4 * step.row_begin.size(), 0xff),
+      seq_lens(4 * step.seq_lens.size(), 0xff),
+      block_ids(4 * step.block_ids.size(), 0xff) {
+  set(step);
+}
+
+void DeviceLengths::set(const Step& step) {
+  const std::vector<int32_t> starts(step.row_begin.begin(), step.row_begin.end());
+  query_start_loc.write(0, starts.data(), 4 * starts.size());
+  seq_lens.write(0, step.seq_lens.data(), 4 * step.seq_lens.size());
+  block_ids.write(0, step.block_ids.data(), 4 * step.block_ids.size());
+}
+
+void refresh(const Description& d, const Step& step, const Plan& plan, const Tensors& tensors,
+             const DeviceLengths& lengths, hip::Stream stream) {
+  const Layer layer(d, step, nullptr);
+  attnplan_hip_plan both = ATTNPLAN_HIP_PLAN_INIT;
+  both.host = plan.data();
+  both.device = tensors.plan.device();
+  both.bytes = plan.bytes();
+  attnplan_hip_refresh_args args = ATTNPLAN_HIP_REFRESH_ARGS_INIT;
+  args.attention = &layer.attention;
+  args.plan = &both;
+  args.query_start_loc = static_cast<const int32_t*>(lengths.query_start_loc.device());
+  args.seq_lens = static_cast<const int32_t*>(lengths.seq_lens.device());
+  args.block_ids = static_cast<const int32_t*>(lengths.block_ids.device());
+  args.columns = step.columns;
+  args.num_reqs = step.requests();
+  attnplan_error error = ATTNPLAN_ERROR_INIT;
+  check(attnplan_hip_refresh(&args, stream, &error), error, "refresh");
+}
+
+void write_cache(const Description& d, const Step& step, const Contents& contents,
+                 const Tensors& tensors) {
+  const Layer layer(d, step, &contents);
+  const attnplan_hip_kv kv = kv_of(d, tensors);
+  std::vector<int64_t> slots;
+  std::vector<uint16_t> k, v;
+  std::vector<uint32_t> codes;
+  const auto append = [&](Tensor tensor, int32_t size, int32_t block, int32_t token, int32_t head,
+                          std::vector<uint16_t>* to) {
+    codes.resize(static_cast<size_t>(size));
+    contents.codes(tensor, block, token, head, codes);
+    for (const uint32_t code : codes) {
+      const double number = decode(d.cache, code) * contents.tensor_scale(tensor);
+      to->push_back(static_cast<uint16_t>(encode(d.q, number)));
+    }
+  };
+  for (int32_t r = 0; r < step.requests(); ++r) {
+    for (int64_t t = 0; t < step.keys(r); ++t) {
+      const int32_t block = step.block(r, t);
+      const auto token = static_cast<int32_t>(t % step.block_size);
+      // Every seventh row has no slot first, and is written after that.
+      for (int turn = t % 7 == 0 ? 0 : 1; turn < 2; ++turn) {
+        slots.push_back(turn == 0 ? -1
+                                  : int64_t{block} * step.block_size * (d.packed ? 2 : 1) + token);
+        for (int32_t head = 0; head < d.num_kv_heads; ++head) {
+          append(Tensor::kKey, d.head_size, block, token, head, &k);
+          append(Tensor::kValue, d.v_head_size, block, token, head, &v);
+        }
+      }
+    }
+  }
+  if (slots.empty()) return;
+  Buffer k_rows(2 * k.size(), 0xff), v_rows(2 * v.size(), 0xff), slot_rows(8 * slots.size(), 0xff);
+  k_rows.write(0, k.data(), 2 * k.size());
+  v_rows.write(0, v.data(), 2 * v.size());
+  slot_rows.write(0, slots.data(), 8 * slots.size());
+  attnplan_hip_kv_write_args args = ATTNPLAN_HIP_KV_WRITE_ARGS_INIT;
+  args.attention = &layer.attention;
+  args.kv = &kv;
+  args.k = k_rows.device();
+  args.v = v_rows.device();
+  args.slots = static_cast<const int64_t*>(slot_rows.device());
+  args.num_rows = static_cast<int32_t>(slots.size());
+  attnplan_error error = ATTNPLAN_ERROR_INIT;
+  check(attnplan_hip_kv_write(&args, nullptr, &error), error, "kv_write");
+  if (hip::synchronize(nullptr) != 0) throw std::runtime_error("kv_write failed on the device");
 }
 
 }  // namespace attnplan::hip_test

@@ -48,6 +48,11 @@ void Buffer::write(size_t offset, const void* from, size_t bytes) {
   check(hip::synchronize(nullptr), "copying");
 }
 
+void Buffer::poison() {
+  check(hip::fill(start_ + front_, poison_, bytes_, nullptr), "filling");
+  check(hip::synchronize(nullptr), "filling");
+}
+
 std::vector<uint8_t> Buffer::read(size_t offset, size_t bytes) const {
   if (offset + bytes > bytes_) throw std::runtime_error("a test reads behind its own buffer");
   return copy(start_ + front_ + offset, bytes);

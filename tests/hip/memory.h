@@ -21,6 +21,8 @@ class Buffer {
   size_t bytes() const { return bytes_; }
   void write(size_t offset, const void* from, size_t bytes);
   std::vector<uint8_t> read(size_t offset, size_t bytes) const;
+  // The payload as it was at first.
+  void poison();
   // Nobody wrote in front of the payload or behind it.
   bool guards_intact() const;
 

@@ -15,9 +15,8 @@ void check(attnplan_status status, const attnplan_error& error, const char* what
 
 uint64_t sections(const Description& description) {
   uint64_t bits = 0;
-  for (const int32_t id :
-       {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_SEQ_LENS,
-        ATTNPLAN_SECTION_CONTEXT_LENS}) {
+  for (const int32_t id : {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_SECTION_SEQ_LENS,
+                           ATTNPLAN_SECTION_CONTEXT_LENS}) {
     bits |= uint64_t{1} << id;
   }
   bits |= description.page_table ? uint64_t{1} << ATTNPLAN_SECTION_PAGE_TABLE
@@ -40,8 +39,8 @@ attnplan_config config_of(const Description& d, const attnplan_kv_cache* cache,
   config.v_head_size = d.v_head_size;
   config.decode_threshold = 8;
   config.mask = d.mask;
-  config.features = (d.soft_cap > 0 ? ATTNPLAN_FEATURE_SOFT_CAP : 0) |
-                    (d.lse ? ATTNPLAN_FEATURE_LSE : 0);
+  config.features =
+      (d.soft_cap > 0 ? ATTNPLAN_FEATURE_SOFT_CAP : 0) | (d.lse ? ATTNPLAN_FEATURE_LSE : 0);
   config.sliding_window = d.sliding_window;
   config.work = d.work;
   config.work_fixed_tokens = d.work == ATTNPLAN_WORK_FIXED ? d.work_fixed_tokens : 0;
@@ -75,8 +74,8 @@ attnplan_kv_cache cache_of(const Description& d, const Step& step) {
                                               : ATTNPLAN_SCALE_TOKEN_HEAD;
   if (d.block_stride_pad > 0) {
     const int64_t longest = d.head_size > d.v_head_size ? d.head_size : d.v_head_size;
-    cache.block_stride = (d.packed ? 2 : 1) * d.block_size * d.num_kv_heads * longest +
-                         d.block_stride_pad;
+    cache.block_stride =
+        (d.packed ? 2 : 1) * d.block_size * d.num_kv_heads * longest + d.block_stride_pad;
   }
   return cache;
 }
@@ -103,6 +102,7 @@ Plan::Plan(const Description& d, const Step& step, Kernels kernels) {
   lengths.seq_lens = step.seq_lens.data();
   lengths.num_reqs = step.requests();
   lengths.phase = step.phase;
+  lengths.flags = step.exact ? 0 : ATTNPLAN_STEP_SEQ_LENS_INEXACT;
   attnplan_group group = ATTNPLAN_GROUP_INIT;
   group.block_ids = step.block_ids.data();
   group.columns = step.columns;

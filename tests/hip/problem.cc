@@ -1,18 +1,103 @@
 #include "hip/problem.h"
 
+#include <algorithm>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 #include "hip/launch.h"
 #include "hip/planning.h"
 #include "hip/tensors.h"
 
 namespace attnplan::hip_test {
+namespace {
+
+Verdict failed(const std::string& what) {
+  Verdict verdict;
+  verdict.failures.push_back(what);
+  return verdict;
+}
+
+void check(int error, const char* what) {
+  if (error != 0) throw std::runtime_error(std::string(what) + ": " + hip::describe(error));
+}
+
+}  // namespace
 
 Problem::Problem(const Description& description)
     : description_(description),
       step_(draw_step(description_)),
       contents_(description_, step_),
       reference_(compute_reference(description_, step_, contents_)) {}
+
+Verdict Problem::solve() const {
+  try {
+    switch (description_.way) {
+      case Way::kPlan:
+        return solve(description_.kernels);
+      case Way::kRefresh:
+      case Way::kGraph:
+        return solve_refreshed();
+      default:
+        return solve_written();
+    }
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  }
+}
+
+Verdict Problem::solve_refreshed() const {
+  const Step bounds = draw_bounds(description_, step_);
+  const Plan plan(description_, bounds, description_.kernels);
+  Tensors tensors(description_, step_, contents_, plan, workspace_bytes(description_, step_, plan));
+  if (description_.way == Way::kGraph) {
+    replay(bounds, plan, &tensors);
+  } else {
+    const DeviceLengths lengths(step_);
+    refresh(description_, step_, plan, tensors, lengths);
+    launch(description_, step_, contents_, plan, tensors);
+  }
+  return judge(description_, step_, reference_, tensors);
+}
+
+// Captured once, replayed with the host's bounds, then with the truth.
+void Problem::replay(const Step& bounds, const Plan& plan, Tensors* tensors) const {
+  DeviceLengths lengths(bounds);
+  hip::Stream stream = nullptr;
+  check(hip::create_stream(&stream), "a stream");
+  check(hip::begin_capture(stream), "capturing");
+  refresh(description_, step_, plan, *tensors, lengths, stream);
+  launch(description_, step_, contents_, plan, *tensors, stream);
+  hip::Graph graph = nullptr;
+  check(hip::end_capture(stream, &graph), "capturing");
+  for (const Step* truth : {&bounds, &step_}) {
+    lengths.set(*truth);
+    for (auto* buffer : {&tensors->out, &tensors->lse, &tensors->workspace}) {
+      if (buffer->has_value()) (*buffer)->poison();
+    }
+    check(hip::replay(graph, stream), "replaying");
+    check(hip::synchronize(stream), "replaying");
+  }
+  check(hip::destroy_graph(graph), "a graph");
+  check(hip::destroy_stream(stream), "a stream");
+}
+
+Verdict Problem::solve_written() const {
+  const Plan plan(description_, step_, description_.kernels);
+  Tensors tensors(description_, step_, contents_, plan, workspace_bytes(description_, step_, plan));
+  const std::vector<uint8_t> filled = tensors.cache.read(0, tensors.cache.bytes());
+  tensors.cache.poison();
+  write_cache(description_, step_, contents_, tensors);
+  const std::vector<uint8_t> written = tensors.cache.read(0, tensors.cache.bytes());
+  const auto differs = std::mismatch(filled.begin(), filled.end(), written.begin());
+  if (differs.first != filled.end()) {
+    return failed("byte " + std::to_string(differs.first - filled.begin()) + " of " +
+                  std::to_string(filled.size()) + " of the cache: " +
+                  std::to_string(*differs.second) + " for " + std::to_string(*differs.first));
+  }
+  launch(description_, step_, contents_, plan, tensors);
+  return judge(description_, step_, reference_, tensors);
+}
 
 Verdict Problem::solve(Kernels kernels, std::vector<double>* outputs) const {
   try {
@@ -23,9 +108,7 @@ Verdict Problem::solve(Kernels kernels, std::vector<double>* outputs) const {
     if (outputs != nullptr) *outputs = hip_test::outputs(description_, step_, tensors);
     return judge(description_, step_, reference_, tensors);
   } catch (const std::exception& error) {
-    Verdict verdict;
-    verdict.failures.emplace_back(error.what());
-    return verdict;
+    return failed(error.what());
   }
 }
 

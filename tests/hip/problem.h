@@ -17,14 +17,19 @@ class Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
+  // As the description says.
+  Verdict solve() const;
   // Plans it and runs the plan with the kernels named; whatever goes wrong is a failure. With
   // `outputs`: also what came out.
   Verdict solve(Kernels kernels, std::vector<double>* outputs = nullptr) const;
-  Verdict solve() const { return solve(description_.kernels); }
 
   const Description& description() const { return description_; }
 
  private:
+  Verdict solve_refreshed() const;
+  Verdict solve_written() const;
+  void replay(const Step& bounds, const Plan& plan, Tensors* tensors) const;
+
   Description description_;
   Step step_;
   Contents contents_;

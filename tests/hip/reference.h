@@ -11,9 +11,9 @@
 namespace attnplan::hip_test {
 
 struct Reference {
-  std::vector<char> known;     // [rows, q heads]: where the answer was computed
-  std::vector<double> out;     // [rows, q heads, v head size]
-  std::vector<double> lse;     // [rows, q heads]
+  std::vector<char> known;  // [rows, q heads]: where the answer was computed
+  std::vector<double> out;  // [rows, q heads, v head size]
+  std::vector<double> lse;  // [rows, q heads]
 };
 
 Reference compute_reference(const Description& description, const Step& step,

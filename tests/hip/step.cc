@@ -160,4 +160,22 @@ Step draw_step(const Description& description) {
   return step;
 }
 
+Step draw_bounds(const Description& description, const Step& step) {
+  Dice dice(description.seed * 0x9e3779b97f4a7c15u + 2);
+  Step bounds = step;
+  bounds.exact = false;
+  for (int32_t r = 0; r < step.requests(); ++r) {
+    const auto at = static_cast<size_t>(r);
+    if (step.query_lens[at] == 0 || step.position(r, 0) <= 0) continue;
+    const int32_t room = step.columns * step.block_size - step.seq_lens[at];
+    bounds.seq_lens[at] += std::min(room, dice.in32(0, 20));
+    // The host knows the blocks of drafts, too: any will do, nothing may be read there.
+    const int64_t blocks = ceil_div(bounds.seq_lens[at], step.block_size);
+    for (int64_t b = ceil_div(step.seq_lens[at], step.block_size); b < blocks; ++b) {
+      bounds.block_ids[static_cast<size_t>(int64_t{r} * step.columns + b)] = 0;
+    }
+  }
+  return bounds;
+}
+
 }  // namespace attnplan::hip_test

@@ -13,6 +13,7 @@ struct Step {
   std::vector<int32_t> seq_lens;   // before any clamp
   std::vector<int32_t> block_ids;  // [requests, columns]; nonsense behind the live ones
   attnplan_phase phase = ATTNPLAN_PHASE_TARGET;
+  bool exact = true;  // else seq_lens are upper bounds
   int32_t block_size = 0;
   int32_t columns = 0;
   int32_t num_blocks = 0;  // of the cache
@@ -34,5 +35,9 @@ struct Step {
 };
 
 Step draw_step(const Description& description);
+
+// What a host believes that cannot wait for the device: the same batch with lengths that hold more
+// drafts than were accepted.
+Step draw_bounds(const Description& description, const Step& step);
 
 }  // namespace attnplan::hip_test

@@ -7,6 +7,11 @@
 namespace attnplan::hip_test {
 namespace {
 
+#if defined(ATTNPLAN_HIP_EMULATED)
+constexpr bool kHasGraphs = false;
+#else
+constexpr bool kHasGraphs = true;
+#endif
 constexpr Size kSmall = {4, 200, 30, 1500};
 constexpr Size kLarge = {24, 2500, 150, 9000};
 constexpr int64_t kMaxRows = 64;  // judged of a large problem
@@ -18,6 +23,7 @@ class Selecting {
   std::vector<Description> all() {
     for (const KernelLine& line : kKernelLines) {
       for (int b = 0; b < kNumBatches; ++b) add_batch(line, static_cast<Batch>(b));
+      add_ways(line);
       if (selection_.quick) continue;
       add_long(line);
       add_huge(line);
@@ -37,6 +43,20 @@ class Selecting {
     large.num_workers = selection_.num_workers;
     large.max_rows = kMaxRows;
     add(large);
+  }
+
+  // Refreshed plans, graphs and written caches, over different batches for every kernel.
+  void add_ways(const KernelLine& line) {
+    const auto index = static_cast<int>(&line - kKernelLines);
+    constexpr Batch kBatches[] = {Batch::kVerify, Batch::kRagged, Batch::kMixed,
+                                  Batch::kExtend, Batch::kPads,   Batch::kLong};
+    for (int i = 0; i < (selection_.quick ? 1 : 3); ++i) {
+      const Batch batch = kBatches[(index + 2 * i) % 6];
+      for (const Way way : {Way::kRefresh, Way::kGraph, Way::kWrite}) {
+        if (way == Way::kGraph && !kHasGraphs) continue;
+        add(draw_way(line, batch, way, selection_.seed, kSmall));
+      }
+    }
   }
 
   // 64k tokens, one request over the whole device.
@@ -74,6 +94,10 @@ class Selecting {
 }  // namespace
 
 std::string family_of(const Description& description) {
+  if (description.way != Way::kPlan) {
+    return description.name.substr(0, description.name.find('/')) + "/" +
+           name_of(description.cache);
+  }
   return description.name.substr(0, description.name.rfind('/'));
 }
 
