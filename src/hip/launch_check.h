@@ -38,6 +38,7 @@ Status check_dense(const CheckedLaunch& checked, DenseLaunch* launch, Error* err
 struct SparseLaunch {
   KernelKey kernel;  // of kM3SparseLines
   int64_t units;     // (row, KV head, split)
+  bool merges;       // there can be splits
   M3SparseArgs args;
 };
 Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* error);

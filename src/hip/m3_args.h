@@ -23,37 +23,36 @@ struct M3IndexArgs {
   float* scores;               // workspace [index heads, rows of the plan, max_blocks]
   int64_t scores_head_stride;  // elements
   int32_t max_blocks;          // of 128 tokens, of the longest request there may be
-  int32_t num_rows;            // of the plan
   int32_t top_k;               // at most kM3MaxTopK
   int32_t init_blocks;
   int32_t local_blocks;
   int32_t* selected;  // [index heads, rows, top_k]: blocks in order of rank, then -1
   int64_t selected_head_stride;
 
-  // For kernels that read pages of 16 tokens; NULL: not wanted. Row and head r = row * heads +
-  // head.
-  int32_t* sparse_table;  // [rows * index heads, top_k * 8] pages, the row's own block last, then 0
-  int32_t* sparse_context;  // [rows * index heads] tokens; 0 for pads
+  // For kernels that read pages of 16 tokens; NULL: not wanted. Index: row * index heads + head.
+  int32_t* sparse_table;    // [, top_k * 8] pages, those of the row's own block last, then 0
+  int32_t* sparse_context;  // tokens on them; 0 for pads
 };
 
 // Attention over the selected blocks. `attention` says where they are (selected, top_k), and what
-// attention.h wants of the plan besides.
+// attention.h wants of the plan besides; query_tile is `group`.
 struct M3SparseArgs {
-  AttentionArgs attention;  // query_tile is `group`; where splits > 1 partial_out and partial_lse
-                            // have a slot for every row of the plan, KV head and split
-  const int32_t* row_request;
+  AttentionArgs attention;
+  const int32_t* row_request;  // [rows of the plan]
   const int32_t* row_position;
-  int32_t splits;       // parts that a row's blocks are cut into; above 1 m3_merge follows
+  int32_t slots;        // of partial_out and partial_lse: the blocks of a grid to keep busy
   int32_t v_head_size;  // for m3_merge
 };
 
 inline constexpr int kM3MergeThreads = 128;
 
-// How many parts keep `workers` blocks of a grid busy. More than a part a block gains nothing.
-constexpr int32_t m3_splits(int64_t rows, int32_t num_kv_heads, int32_t top_k, int32_t workers) {
-  const int64_t units = rows * num_kv_heads;
-  const int64_t splits = units > 0 ? workers / units : 1;
-  return splits < 1 ? 1 : splits > top_k ? top_k : static_cast<int32_t>(splits);
+// Parts that the blocks of a row and KV head are cut into, so that no more slots are taken than
+// there are: decided on the device, as a replayed launch meets other segments. Above 1 m3_merge
+// has work to do. More parts than selected blocks would gain nothing.
+constexpr int32_t m3_splits(int32_t rows, int32_t num_kv_heads, int32_t top_k, int32_t slots) {
+  const int32_t units = rows * num_kv_heads;
+  const int32_t splits = units > 0 ? slots / units : 1;
+  return splits < 1 ? 1 : splits > top_k ? top_k : splits;
 }
 
 }  // namespace attnplan::hip

@@ -11,25 +11,28 @@ template <class Arch>
 class M3Merge {
  public:
   ATTNPLAN_DEVICE explicit M3Merge(const M3SparseArgs& args)
-      : args_(args), attention_(args.attention), lane_(lane_index<Arch>()) {}
+      : args_(args),
+        attention_(args.attention),
+        rows_(args.attention, args.slots),
+        lane_(lane_index<Arch>()) {}
 
   ATTNPLAN_DEVICE void run() const {
-    const M3SparseRows rows(attention_);
+    if (rows_.splits == 1) return;
     const int32_t heads = attention_.num_kv_heads * attention_.group;
     const int waves = block_threads() / Arch::kWave;
     for (int32_t unit = block_index() * waves + wave_index<Arch>();
-         unit < (rows.end - rows.begin) * heads; unit += grid_blocks() * waves) {
-      merge(rows.begin + unit / heads, unit % heads);
+         unit < (rows_.end - rows_.begin) * heads; unit += grid_blocks() * waves) {
+      merge(rows_.begin + unit / heads, unit % heads);
     }
   }
 
  private:
   ATTNPLAN_DEVICE void merge(int32_t row, int32_t head) const {
     const int32_t kv_head = head / attention_.group;
-    const int64_t slot = (int64_t{row} * attention_.num_kv_heads + kv_head) * args_.splits;
+    const int64_t slot = rows_.slot(row, attention_.num_kv_heads, kv_head);
     const int64_t first = slot * attention_.group + head % attention_.group;
     const bool pad = load_uniform(args_.row_position + row) < 0;
-    const int32_t splits = pad ? 0 : args_.splits;
+    const int32_t splits = pad ? 0 : rows_.splits;
     float most = kMinusInfinity;
     for (int32_t j = 0; j < splits; ++j) most = maximum(most, lse(first, j));
     const float base = most == kMinusInfinity ? 0 : most;
@@ -65,6 +68,7 @@ class M3Merge {
 
   const M3SparseArgs& args_;
   const AttentionArgs& attention_;
+  const M3SparseRows rows_;
   const int lane_;
 };
 

@@ -9,16 +9,23 @@ namespace attnplan::hip {
 
 // Of a segment, as both kernels see it.
 struct M3SparseRows {
-  ATTNPLAN_DEVICE explicit M3SparseRows(const AttentionArgs& args)
+  ATTNPLAN_DEVICE M3SparseRows(const AttentionArgs& args, int32_t slots)
       : req_begin(load_uniform(&args.segment->req_begin)),
         begin(load_uniform(&args.segment->row_begin)),
         end(load_uniform(&args.segment->row_end)),
         starts(args.query_start_loc + load_uniform(&args.segment->query_start_loc_begin) -
-               req_begin) {}
+               req_begin),
+        splits(m3_splits(end - begin, args.num_kv_heads, args.top_k, slots)) {}
+  // The first slot of a row and KV head.
+  ATTNPLAN_DEVICE int32_t slot(int32_t row, int32_t num_kv_heads, int32_t kv_head) const {
+    return ((row - begin) * num_kv_heads + kv_head) * splits;
+  }
+
   int32_t req_begin;
   int32_t begin;
   int32_t end;
   const int32_t* starts;  // of request i at [i]
+  int32_t splits;
 };
 
 template <class T>
@@ -29,16 +36,16 @@ class M3Sparse {
   ATTNPLAN_DEVICE M3Sparse(const M3SparseArgs& args, BlockMemory<T>& memory)
       : args_(args),
         attention_(args.attention),
-        rows_(args.attention),
+        rows_(args.attention, args.slots),
         paged_(args.attention, memory),
         lane_(lane_index<Arch>()) {}
 
   ATTNPLAN_DEVICE void run() {
     const int32_t heads = attention_.num_kv_heads;
-    const int32_t units = (rows_.end - rows_.begin) * heads * args_.splits;
+    const int32_t units = (rows_.end - rows_.begin) * heads * rows_.splits;
     for (int32_t unit = block_index(); unit < units; unit += grid_blocks()) {
-      const int32_t rest = unit / args_.splits;
-      attend(rows_.begin + rest / heads, rest % heads, unit % args_.splits);
+      const int32_t rest = unit / rows_.splits;
+      attend(rows_.begin + rest / heads, rest % heads, unit % rows_.splits);
     }
   }
 
@@ -46,7 +53,7 @@ class M3Sparse {
   ATTNPLAN_DEVICE void attend(int32_t row, int32_t head, int32_t split) {
     const int32_t position = load_uniform(args_.row_position + row);
     if (position < 0) {
-      if (args_.splits == 1) clear(row, head);
+      if (rows_.splits == 1) clear(row, head);
       return;
     }
     const int32_t request = load_uniform(args_.row_request + row);
@@ -54,11 +61,11 @@ class M3Sparse {
     const int32_t* blocks = attention_.selected + head * attention_.selected_head_stride +
                             static_cast<int64_t>(row) * attention_.top_k;
     const int32_t count = selected(blocks);
-    const int32_t share = (count + args_.splits - 1) / args_.splits;
+    const int32_t share = (count + rows_.splits - 1) / rows_.splits;
     const int32_t first = split * share;
     const int32_t left = first < count ? count - first : 0;
     const int32_t slot =
-        args_.splits > 1 ? (row * attention_.num_kv_heads + head) * args_.splits + split : -1;
+        rows_.splits > 1 ? rows_.slot(row, attention_.num_kv_heads, head) + split : -1;
     paged_.attend({request, head, own, own + 1, 0, position + 1, slot, 0}, head, blocks + first,
                   left < share ? left : share);
   }

@@ -8,7 +8,6 @@
 namespace attnplan::hip {
 namespace {
 
-constexpr int kIndexBlocksOfWorker = 2;
 constexpr int64_t kMostWriteBlocks = 4096;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -21,8 +20,7 @@ Status run_select(const attnplan_hip_select_args* args, void* stream, Error* err
   if (status != Status::kOk) return status;
   const int threads = kM3IndexWaves * wave_size();
   status = enqueue_kernel(find_kernel(Kind::kM3Index, launch.kernel), "m3_index_scores",
-                          int64_t{kIndexBlocksOfWorker} * launch.workers, threads, launch.args,
-                          stream, error);
+                          launch.workers, threads, launch.args, stream, error);
   if (status != Status::kOk) return status;
   return enqueue_kernel(find_service(Service::kM3Select), "m3_index_select",
                         ceil_div(launch.rows, kM3IndexWaves), threads, launch.args, stream, error);

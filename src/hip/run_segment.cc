@@ -25,14 +25,15 @@ Status run_sparse(const CheckedLaunch& checked, void* stream, Error* error) {
   SparseLaunch launch = {};
   Status status = check_sparse(checked, &launch, error);
   if (status != Status::kOk) return status;
-  const int64_t workers = grid_workers(checked.plan);
+  const int64_t workers = launch.args.slots;
   status = enqueue_kernel(find_kernel(Kind::kM3Sparse, launch.kernel), "m3_sparse",
                           std::min(launch.units, workers), kAttentionWaves * wave_size(),
                           launch.args, stream, error);
-  if (status != Status::kOk || launch.args.splits == 1) return status;
-  const int64_t rows = launch.units / launch.args.splits * launch.args.attention.group;
+  if (status != Status::kOk || !launch.merges) return status;
+  // A split row has more than one slot, so no more rows than slots are merged.
+  const int64_t heads = std::min(launch.units, workers) * launch.args.attention.group;
   return enqueue_kernel(find_service(Service::kM3Merge), "m3_merge",
-                        std::min(rows, kMergeBlocksOfWorker * workers), kM3MergeThreads,
+                        std::min(heads, kMergeBlocksOfWorker * workers), kM3MergeThreads,
                         launch.args, stream, error);
 }
 

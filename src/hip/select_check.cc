@@ -12,8 +12,6 @@
 namespace attnplan::hip {
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634f;
-
 int32_t blocks_of(int32_t tokens) {
   return std::max((tokens + kM3BlockKeys - 1) / kM3BlockKeys, 1);
 }
@@ -168,12 +166,10 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   out.index.pages_per_stride = index.pages_per_stride;
   out.index.q_is_bf16 = a.q_dtype == ATTNPLAN_DTYPE_BF16;
   out.index.causal = 1;
-  out.index.scale_log2 =
-      kLog2E * index.index.k_scale / std::sqrt(static_cast<float>(index.index.head_size));
+  out.index.scale_log2 = index.index.k_scale / std::sqrt(static_cast<float>(index.index.head_size));
   out.scores = static_cast<float*>(args->workspace);
   out.max_blocks = blocks_of(longest);
   out.scores_head_stride = int64_t{rows} * out.max_blocks;
-  out.num_rows = rows;
   out.top_k = a.top_k;
   out.init_blocks = index.index.init_blocks;
   out.local_blocks = index.index.local_blocks;

@@ -9,11 +9,6 @@ namespace {
 
 constexpr int32_t kDefaultWorkers = 256;
 
-int32_t splits_of(const Layer& layer, const HostPlan& plan) {
-  const attnplan_hip_attention& a = layer.attention;
-  return m3_splits(most_rows(plan), a.num_kv_heads, a.top_k, grid_workers(plan));
-}
-
 }  // namespace
 
 int32_t most_rows(const HostPlan& plan) {
@@ -28,11 +23,10 @@ int32_t grid_workers(const HostPlan& plan) {
   return std::max(plan.host<attnplan_work>(ATTNPLAN_SECTION_WORK)->workers, 1);
 }
 
+// A slot for every block that runs at a time, whatever the batch: the device decides how they
+// serve.
 Workspace sparse_workspace(const Layer& layer, const HostPlan& plan) {
-  const int32_t splits = splits_of(layer, plan);
-  if (splits == 1) return {};
-  const int64_t slots = int64_t{most_rows(plan)} * layer.attention.num_kv_heads * splits;
-  return workspace_for(slots, layer.group(), layer.attention.v_head_size);
+  return workspace_for(grid_workers(plan), layer.group(), layer.attention.v_head_size);
 }
 
 Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* error) {
@@ -59,9 +53,16 @@ Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* e
   args.partial_out = static_cast<float*>(given.workspace);
   args.partial_lse =
       reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);
-  launch->args.splits = splits_of(checked.layer, checked.plan);
+  launch->args.slots = static_cast<int32_t>(workspace.slots);
   launch->args.v_head_size = a.v_head_size;
-  launch->units = int64_t{most_rows(checked.plan)} * a.num_kv_heads * launch->args.splits;
+  const attnplan_segment& segment =
+      checked.plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[given.segment];
+  const int32_t rows = segment.row_end - segment.row_begin;
+  const int32_t splits = m3_splits(rows, a.num_kv_heads, a.top_k, launch->args.slots);
+  // A replayed launch may meet fewer rows, and then split them.
+  const bool fixed = (checked.plan.header().flags & ATTNPLAN_PLAN_FIXED_LAYOUT) != 0;
+  launch->merges = splits > 1 || fixed;
+  launch->units = int64_t{fixed ? most_rows(checked.plan) : rows} * a.num_kv_heads * splits;
   launch->kernel = {checked.layer.view_dtype, a.head_size, a.v_head_size, checked.layer.shuffled(),
                     0};
   return Status::kOk;

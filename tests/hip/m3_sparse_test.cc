@@ -1,6 +1,4 @@
 // Attention over selected blocks, whole and in splits, on simulated devices against the oracle.
-#include "hip/m3_merge.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "cpu/oracle.h"
 #include "hip/m3_batch.h"
+#include "hip/m3_merge.h"
 #include "simt/launch.h"
 
 namespace attnplan::hip {
@@ -36,9 +35,10 @@ struct SparseStep {
         out(rows_size(), kUntouched),
         lse(rows_size() / kHeadSize, NAN) {
     draw_selection(dice);
-    const auto slots = static_cast<size_t>(batch.num_rows() * kv_heads * splits * group);
-    partial_out.assign(slots * kHeadSize, NAN);
-    partial_lse.assign(slots, NAN);
+    const int32_t units = (batch.segment.row_end - batch.segment.row_begin) * kv_heads;
+    slots = units * splits + dice->in32(0, std::max(units - 1, 0));
+    partial_out.assign(static_cast<size_t>(slots * group * kHeadSize), NAN);
+    partial_lse.assign(static_cast<size_t>(slots * group), NAN);
   }
 
   size_t rows_size() const {
@@ -84,7 +84,7 @@ struct SparseStep {
     attention.top_k = kTopK;
     args.row_request = batch.row_request.data();
     args.row_position = batch.row_position.data();
-    args.splits = splits;
+    args.slots = slots;
     args.v_head_size = kHeadSize;
     return args;
   }
@@ -93,6 +93,7 @@ struct SparseStep {
   M3Cache k, v;
   bool bf16;
   int32_t kv_heads, group, splits;
+  int32_t slots;
   float k_scale, v_scale;
   std::vector<uint16_t> queries, out;
   std::vector<float> lse;
@@ -189,9 +190,7 @@ void check() {
     simt::launch(options, dice.in32(1, 4), kAttentionWaves * Arch::kWave, [&] {
       m3_sparse<AttentionTraits<Arch, kCache, kHeadSize, kHeadSize, kShuffle, 1>>(args);
     });
-    if (step.splits > 1) {
-      simt::launch(options, dice.in32(1, 4), kM3MergeThreads, [&] { m3_merge<Arch>(args); });
-    }
+    simt::launch(options, dice.in32(1, 4), kM3MergeThreads, [&] { m3_merge<Arch>(args); });
     check_step(step);
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
   }
