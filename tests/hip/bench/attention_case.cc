@@ -2,34 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
+#include "bench/values.h"
 #include "cpu/oracle.h"
 
 namespace attnplan::hip::bench {
 namespace {
 
 constexpr uint32_t kSeedQ = 11, kSeedK = 12, kSeedV = 13;
-
-float bf16(uint32_t bits) { return __builtin_bit_cast(float, bits << 16); }
-
-// By the definition of e4m3fn; the bench makes no NaN.
-float e4m3fn(uint32_t byte) {
-  const int exponent = static_cast<int>(byte >> 3 & 15u);
-  const auto fraction = static_cast<float>(byte & 7u);
-  const float magnitude =
-      exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8.0f + fraction, exponent - 10);
-  return (byte & 0x80u) != 0 ? -magnitude : magnitude;
-}
-
-// Element `index` of a tensor that the device filled.
-double element(uint64_t index, uint32_t seed, Fill fill) {
-  if (fill == Fill::kFp8) {
-    return e4m3fn(word_at(index / 4, seed, fill) >> (8 * (index % 4)) & 0xffu);
-  }
-  return bf16(word_at(index / 2, seed, fill) >> (16 * (index % 2)) & 0xffffu);
-}
 
 class AttentionCase {
  public:
@@ -40,8 +21,9 @@ class AttentionCase {
         fill_(choices.fp8 ? Fill::kFp8 : Fill::kBf16),
         step_(gpu, workload, choices, device),
         rows_(int64_t{workload.requests} * workload.rows),
-        cache_bytes_(static_cast<size_t>(step_.num_pages()) * choices.page_size *
-                     workload.kv_heads * kHeadSize * (choices.fp8 ? 1 : 2)),
+        cache_bytes_(static_cast<size_t>(step_.num_pages()) *
+                     step_.attention().kv_cache->page_size * workload.kv_heads * kHeadSize *
+                     (choices.fp8 ? 1 : 2)),
         k_(cache_bytes_),
         v_(cache_bytes_),
         q_(row_bytes() * rows_),
@@ -56,6 +38,7 @@ class AttentionCase {
                                       &bytes, &error),
           error, "workspace size");
     workspace_ = std::make_unique<Buffer>(std::max<size_t>(bytes, 16));
+    if (workload.kind == Kind::kM3Sparse) select();
   }
 
   void launch() {
@@ -70,6 +53,7 @@ class AttentionCase {
     args.out = out_.as();
     args.workspace = workspace_->as();
     args.workspace_bytes = workspace_->bytes();
+    if (selection_ != nullptr) args.selected = selection_->as<int32_t>();
     attnplan_error error = ATTNPLAN_ERROR_INIT;
     check(attnplan_hip_launch(&args, gpu_.stream(), &error), error, "launch");
   }
@@ -105,6 +89,34 @@ class AttentionCase {
   }
 
  private:
+  // Blocks of every row, spread over its context, its own block the last.
+  static int32_t selected_block(int64_t row, int32_t i, int32_t live) {
+    const int32_t stride = live / kTopK;
+    return i == kTopK - 1 ? live - 1 : i * stride + static_cast<int32_t>(row % stride);
+  }
+  void select() {
+    const int32_t live = workload_.context / kBlockTokens;
+    std::vector<int32_t> blocks;
+    for (int64_t row = 0; row < rows_; ++row) {
+      for (int32_t i = 0; i < kTopK; ++i) blocks.push_back(selected_block(row, i, live));
+    }
+    selection_ = std::make_unique<Buffer>(blocks.size() * 4);
+    gpu_.copy_in(*selection_, blocks.data(), blocks.size() * 4);
+  }
+  std::vector<int64_t> keys_of(int64_t row, int32_t count) const {
+    std::vector<int64_t> keys;
+    if (selection_ == nullptr) {
+      keys.resize(count);
+      std::iota(keys.begin(), keys.end(), 0);
+      return keys;
+    }
+    for (int32_t i = 0; i < kTopK; ++i) {
+      const int64_t first = selected_block(row, i, workload_.context / kBlockTokens) * kBlockTokens;
+      for (int64_t t = first; t < first + kBlockTokens && t < count; ++t) keys.push_back(t);
+    }
+    return keys;
+  }
+
   size_t row_bytes() const { return size_t{2} * workload_.q_heads * kHeadSize; }
 
   std::vector<double> key_rows(int32_t request, int32_t kv_head, int32_t count, uint32_t seed) {
@@ -131,8 +143,7 @@ class AttentionCase {
     const uint64_t first = (static_cast<uint64_t>(row) * workload_.q_heads + head) * kHeadSize;
     std::vector<double> q(kHeadSize), expected(kHeadSize);
     for (int32_t e = 0; e < kHeadSize; ++e) q[e] = element(first + e, kSeedQ, Fill::kBf16);
-    std::vector<int64_t> keys(count);
-    std::iota(keys.begin(), keys.end(), 0);
+    const std::vector<int64_t> keys = keys_of(row, count);
     cpu::AttentionShape shape;
     shape.num_q_heads = workload_.q_heads;
     shape.num_kv_heads = workload_.kv_heads;
@@ -158,6 +169,7 @@ class AttentionCase {
   size_t cache_bytes_;
   Buffer k_, v_, q_, out_;
   std::unique_ptr<Buffer> workspace_;
+  std::unique_ptr<Buffer> selection_;  // of MiniMax-M3
 };
 
 }  // namespace

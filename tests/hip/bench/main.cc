@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/attention_case.h"
+#include "bench/index_case.h"
 
 namespace attnplan::hip::bench {
 namespace {
@@ -81,7 +82,10 @@ Options read_options(int argc, char** argv) {
 // The faster of the two policies where the choice is left to us.
 Measurement measure(Gpu& gpu, const Workload& workload, Choices choices,
                     const attnplan_hip_device_info& device, const Options& options) {
-  if (!options.best) {
+  if (workload.kind == Kind::kM3Index) {
+    return measure_index(gpu, workload, choices, device, options.repetitions);
+  }
+  if (!options.best || workload.kind == Kind::kM3Sparse) {
     return measure_attention(gpu, workload, choices, device, options.repetitions);
   }
   choices.work = ATTNPLAN_WORK_STREAM_K;
@@ -95,7 +99,6 @@ Measurement measure(Gpu& gpu, const Workload& workload, Choices choices,
 
 bool run_row(Gpu& gpu, const Workload& workload, const Choices& choices,
              const attnplan_hip_device_info& device, const Options& options, Report* report) {
-  if (workload.kind != Kind::kAttention) return true;
   report->rows.push_back(measure(gpu, workload, choices, device, options));
   const Measurement& m = report->rows.back();
   std::fprintf(stderr, "%s, %s: %.1f us\n", workload.name, m.cache.c_str(), m.median_us);

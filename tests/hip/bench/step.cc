@@ -38,9 +38,11 @@ PlannedStep::~PlannedStep() {
 
 void PlannedStep::describe_layer(const Workload& workload, const Choices& choices,
                                  const attnplan_hip_device_info& device) {
-  pages_ = (workload.context + choices.page_size - 1) / choices.page_size;
+  const bool sparse = workload.kind != Kind::kAttention;
+  const int32_t page_size = sparse ? kBlockTokens : choices.page_size;
+  pages_ = (workload.context + page_size - 1) / page_size;
   cache_.layout = ATTNPLAN_LAYOUT_LBNHC;
-  cache_.block_size = cache_.page_size = choices.page_size;
+  cache_.block_size = cache_.page_size = page_size;
   cache_.num_blocks = workload.requests * pages_;
   if (choices.fp8) {  // e4m3fn whatever the device: the bytes are ours
     cache_.cache_dtype = ATTNPLAN_CACHE_FP8;
@@ -51,6 +53,7 @@ void PlannedStep::describe_layer(const Workload& workload, const Choices& choice
   attention_.num_q_heads = workload.q_heads;
   attention_.num_kv_heads = workload.kv_heads;
   attention_.head_size = kHeadSize;
+  attention_.top_k = sparse ? kTopK : 0;
 
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   check(attnplan_hip_contracts(&attention_, &config_.contracts, &config_.num_contracts, &error),
