@@ -217,6 +217,7 @@ typedef struct attnplan_hip_select_args {
         0, 0, 0, 0, 0, 0                                                                          \
   }
 
+/* max_seq_len as in attnplan_hip_select_args; 0: of the plan's longest segment. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_select_workspace_size(
     const attnplan_hip_attention* attention, const void* plan, size_t plan_bytes,
     int32_t max_seq_len, size_t* bytes, attnplan_error* error);

@@ -113,6 +113,12 @@ Status read_index(const attnplan_hip_index* given, const Layer& layer, int32_t p
 }
 
 int64_t select_workspace_bytes(const Layer& layer, const HostPlan& plan, int32_t max_seq_len) {
+  if (max_seq_len == 0 && plan.header().num_segments > 0) {
+    const auto* const segments = plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS);
+    for (int32_t i = 0; i < plan.header().num_segments; ++i) {
+      max_seq_len = std::max(max_seq_len, segments[i].max_seq_len);
+    }
+  }
   return int64_t{layer.attention.num_kv_heads} * most_rows(plan) * blocks_of(max_seq_len) *
          int64_t{sizeof(float)};
 }

@@ -310,6 +310,19 @@ class Sparse {
               ATTNPLAN_OK);
     const_cast<int32_t*>(static_cast<const int32_t*>(pages.data))[1] = 12 * 8;  // one too many
   }
+  // Without a bound the size is what a select without one takes.
+  static void expect_own_size(const LaunchCase& launch, attnplan_hip_select_args args) {
+    attnplan_error error = ATTNPLAN_ERROR_INIT;
+    args.max_seq_len = 0;
+    ASSERT_EQ(
+        attnplan_hip_select_workspace_size(launch.args.attention, launch.plan.host,
+                                           launch.plan.bytes, 0, &args.workspace_bytes, &error),
+        ATTNPLAN_OK)
+        << error.message;
+    const Memory<uint8_t> workspace(args.workspace_bytes, 0xff);
+    args.workspace = workspace.get();
+    EXPECT_EQ(attnplan_hip_select(&args, nullptr, &error), ATTNPLAN_OK) << error.message;
+  }
   void select(const LaunchCase& launch, const void* index_q, int32_t segment) {
     attnplan_hip_index index = ATTNPLAN_HIP_INDEX_INIT;
     index.k = index_memory_.get();
@@ -327,6 +340,7 @@ class Sparse {
                                            launch.plan.bytes, 512, &args.workspace_bytes, &error),
         ATTNPLAN_OK)
         << error.message;
+    expect_own_size(launch, args);
     const Memory<uint8_t> workspace(args.workspace_bytes, 0xff);
     args.workspace = workspace.get();
     ASSERT_EQ(attnplan_hip_select(&args, nullptr, &error), ATTNPLAN_OK) << error.message;
