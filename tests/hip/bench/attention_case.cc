@@ -82,8 +82,12 @@ class AttentionCase {
     m.median_us = timing.median_us;
     m.least_us = timing.least_us;
     m.kv_bytes = 2.0 * static_cast<double>(cache_bytes_);
-    const double seen =
-        workload_.context - 0.5 * (workload_.rows - 1);  // keys of a row, on average
+    double seen = workload_.context - 0.5 * (workload_.rows - 1);  // keys of a row, on average
+    if (selection_ != nullptr) {
+      m.kv_bytes *= kTopK * kBlockTokens / seen;
+      seen = kTopK * kBlockTokens;
+      m.work = "selected";
+    }
     m.flops = 4.0 * kHeadSize * workload_.q_heads * static_cast<double>(rows_) * seen;
     return m;
   }
