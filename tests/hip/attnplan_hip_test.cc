@@ -62,9 +62,18 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-std::string again(const Description& d, bool quick) {
-  return std::string(quick ? "--quick " : "") + "--filter " + d.name + " --seed " +
-         std::to_string(d.seed);
+std::string again(const std::string& name, uint64_t seed, bool quick) {
+  return std::string(quick ? "--quick " : "") + "--filter " + name + " --seed " +
+         std::to_string(seed);
+}
+
+void solve(const M3Trial& trial, const Options& options, Report* report) {
+  if (options.verbose) std::puts(words(trial.description).c_str());
+  std::fflush(stdout);
+  Verdict verdict;
+  verdict.failures = solve_m3(trial.description);
+  report->add(trial.family, verdict, 0, words(trial.description),
+              again(trial.name, options.selection.seed, options.selection.quick));
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -87,12 +96,16 @@ int run(Options options) {
   }
   options.selection.num_workers = options.list ? 1 : device.num_workers;
   const std::vector<Description> trials = select_trials(options.selection);
+  const std::vector<M3Trial> m3_trials = select_m3_trials(options.selection);
   if (options.list) {
     for (const Description& trial : trials) std::puts(words(trial).c_str());
+    for (const M3Trial& trial : m3_trials) {
+      std::printf("%s: %s\n", trial.name.c_str(), words(trial.description).c_str());
+    }
     return 0;
   }
   std::printf("%s (%s, %d compute units), %zu problems\n", device.name, device.arch,
-              device.compute_units, trials.size());
+              device.compute_units, trials.size() + m3_trials.size());
   const auto start = std::chrono::steady_clock::now();
   Report report;
   for (const Description& trial : trials) {
@@ -100,8 +113,9 @@ int run(Options options) {
     std::fflush(stdout);
     const Problem problem(trial);
     report.add(family_of(trial), problem.solve(), tolerance(trial), words(trial),
-               again(trial, options.selection.quick));
+               again(trial.name, trial.seed, options.selection.quick));
   }
+  for (const M3Trial& trial : m3_trials) solve(trial, options, &report);
   report.print_table();
   const double seconds = seconds_since(start);
   std::printf("%.1f seconds\n", seconds);

@@ -47,9 +47,13 @@ void Report::print_table() const {
   std::printf("%-28s %9s %7s %10s %12s %10s\n", "family", "problems", "failed", "rows",
               "worst error", "worst lse");
   for (const auto& [name, family] : families_) {
-    std::printf("%-28s %9lld %7lld %10lld %12.2e %10.2e\n", name.c_str(),
-                static_cast<long long>(family.problems), static_cast<long long>(family.failed),
-                static_cast<long long>(family.judged), family.worst, family.worst_lse);
+    std::printf("%-28s %9lld %7lld", name.c_str(), static_cast<long long>(family.problems),
+                static_cast<long long>(family.failed));
+    if (family.judged > 0) {
+      std::printf(" %10lld %12.2e %10.2e", static_cast<long long>(family.judged), family.worst,
+                  family.worst_lse);
+    }
+    std::printf("\n");
   }
   for (const Failure& failure : failures_) {
     std::printf("\nFAILED %s\n  again: %s\n", failure.how.c_str(), failure.again.c_str());

@@ -105,4 +105,23 @@ std::vector<Description> select_trials(const Selection& selection) {
   return Selecting(selection).all();
 }
 
+std::vector<M3Trial> select_m3_trials(const Selection& selection) {
+  std::vector<M3Trial> trials;
+  for (const Format cache :
+       {Format::kBf16, Format::kFp16, Format::kE4m3fn, Format::kE4m3fnuz, Format::kE5m2}) {
+    for (const bool shuffle : {false, true}) {
+      const std::string family =
+          std::string("m3/") + cpu::name_of(cache) + (shuffle ? "/shuffle" : "/plain");
+      for (int i = 0; i < (selection.quick ? 1 : 12); ++i) {
+        const std::string name = family + "/" + std::to_string(i);
+        if (name.find(selection.filter) == std::string::npos) continue;
+        const uint64_t seed = 1000 * selection.seed + 10 * static_cast<uint64_t>(cache) +
+                              100 * static_cast<uint64_t>(i) + (shuffle ? 1 : 0);
+        trials.push_back({name, family, draw_m3(seed, cache, shuffle)});
+      }
+    }
+  }
+  return trials;
+}
+
 }  // namespace attnplan::hip_test

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hip/description.h"
+#include "hip/m3_problem.h"
 
 namespace attnplan::hip_test {
 
@@ -20,5 +21,13 @@ struct Selection {
 std::string family_of(const Description& description);
 
 std::vector<Description> select_trials(const Selection& selection);
+
+// MiniMax-M3 has problems of its own.
+struct M3Trial {
+  std::string name;    // family, then a number
+  std::string family;  // "m3/bf16/plain"
+  M3Description description;
+};
+std::vector<M3Trial> select_m3_trials(const Selection& selection);
 
 }  // namespace attnplan::hip_test

@@ -1,6 +1,7 @@
 // The bench's own kernels: random inputs, and a read of more memory than the L2 holds.
 #include "device.h"
 
+#include "hip/kernel_stub.h"
 #include "hip/wave.h"
 
 namespace attnplan::hip::bench {
