@@ -1,5 +1,8 @@
 #include "hip/host_plan.h"
 
+#include <algorithm>
+
+#include "attnplan/plan.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
@@ -13,31 +16,14 @@ bool aligned(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer) % ATTNPLAN_PLAN_ALIGNMENT == 0;
 }
 
-int64_t element_bytes(uint16_t type) {
-  switch (type) {
-    case ATTNPLAN_TYPE_INT32:
-      return sizeof(int32_t);
-    case ATTNPLAN_TYPE_INT64:
-      return sizeof(int64_t);
-    case ATTNPLAN_TYPE_SEGMENT:
-      return sizeof(attnplan_segment);
-    case ATTNPLAN_TYPE_WORK:
-      return sizeof(attnplan_work);
-    case ATTNPLAN_TYPE_WORK_ITEM:
-      return sizeof(attnplan_work_item);
-    case ATTNPLAN_TYPE_MERGE_TILE:
-      return sizeof(attnplan_merge_tile);
-    default:
-      return 1;  // of no interest here
-  }
-}
-
 bool inside(const attnplan_section& section, size_t bytes) {
   const auto limit = static_cast<int64_t>(bytes);
   if (section.count < 0 || section.capacity < section.count) return false;
   if (section.offset < 0 || section.offset > limit) return false;
   if (section.offset % ATTNPLAN_PLAN_ALIGNMENT != 0) return false;
-  return section.capacity <= (limit - section.offset) / element_bytes(section.type);
+  // A type of a later version is read by nobody; its room is judged as bytes.
+  const int64_t element = std::max<int64_t>(PlanView::element_bytes(section.type), 1);
+  return section.capacity <= (limit - section.offset) / element;
 }
 
 }  // namespace
