@@ -63,11 +63,23 @@ class Judge {
       end += lanes_.query_lens[i];
       if (i < d_.req_begin) begin = end;
     }
-    if (d_.row_begin == begin && d_.row_end == end) return Status::kOk;
+    if (d_.row_begin == begin && d_.row_end == end) return check_borders();
     return fail(
         Code::kRowCountMismatch, d_.req_begin, int64_t{d_.row_end} - d_.row_begin, end - begin,
         "%s: rows [%d, %d) were declared, but requests [%d, %d) have rows [%lld, %lld)",
         kernel_name(), d_.row_begin, d_.row_end, d_.req_begin, d_.req_end, ll{begin}, ll{end});
+  }
+
+  // Nor are the host's rows certain where the device may move some of them past a border.
+  Status check_borders() {
+    for (const int32_t border : {d_.req_begin, d_.req_end}) {
+      if (!rows_may_move_past(lanes_, border)) continue;
+      return fail(Code::kRowCountMismatch, border, int64_t{d_.row_end} - d_.row_begin, 0,
+                  "%s: rows [%d, %d) were declared, but query lengths are inexact on both sides of "
+                  "request %d: the device may move rows from one side to the other",
+                  kernel_name(), d_.row_begin, d_.row_end, border);
+    }
+    return Status::kOk;
   }
 
   Status check_contract(const Facts& facts, Range live) {

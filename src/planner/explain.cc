@@ -275,7 +275,7 @@ class Explanation {
     // Decode kernels that another route's segment names were tried on all decodes before.
     const bool of_decodes =
         contract.route == Route::kDecode && segment.route != static_cast<int32_t>(Route::kDecode);
-    const uint32_t on_decodes = of_decodes ? reasons_on(refusal.kernel, decodes) : 0;
+    const uint32_t on_decodes = of_decodes ? reasons_on_decodes(refusal.kernel, decodes) : 0;
     for (int32_t r = 0; r < kNumReasons; ++r) {
       if ((refusal.reasons >> r & 1u) == 0) continue;
       const auto reason = static_cast<Reason>(r);
@@ -286,10 +286,12 @@ class Explanation {
     }
   }
 
-  uint32_t reasons_on(int32_t kernel, Range range) const {
+  uint32_t reasons_on_decodes(int32_t kernel, Range range) const {
     const Planner::State& state = planner_.state();
     const Lanes& lanes = replay_.lanes();
-    return refusals(state.kernels[static_cast<size_t>(kernel)], measure(lanes, range, *state.isa),
+    const bool uncertain = rows_may_move_past(lanes, range.end);
+    return (uncertain ? bit(Reason::kQueryLensNotExact) : 0) |
+           refusals(state.kernels[static_cast<size_t>(kernel)], measure(lanes, range, *state.isa),
                     lanes, range);
   }
 

@@ -72,6 +72,10 @@ bool has_inexact_query(const Lanes& lanes, Range range) {
                      [](uint8_t bits) { return (bits & kQueryInexact) != 0; });
 }
 
+bool rows_may_move_past(const Lanes& lanes, int32_t position) {
+  return has_inexact_query(lanes, {position, lanes.n}) && has_inexact_query(lanes, {0, position});
+}
+
 Range trim(const Lanes& lanes, Range range) {
   while (range.begin < range.end && lanes.query_lens[range.begin] == 0) ++range.begin;
   while (range.begin < range.end && lanes.query_lens[range.end - 1] == 0) --range.end;

@@ -24,4 +24,8 @@ Range trim(const Lanes& lanes, Range range);
 // True where the device decides how many rows some request of the range brings.
 bool has_inexact_query(const Lanes& lanes, Range range);
 
+// Requests of inexact query length stand on both sides of this position: the device may give rows
+// of one side to the other, and no range of rows that begins or ends here is certain.
+bool rows_may_move_past(const Lanes& lanes, int32_t position);
+
 }  // namespace attnplan

@@ -20,7 +20,7 @@ class Router {
   RoutingResult run(Ragged policy) {
     RoutingResult result;
     Range extend = in_.parts.extend;
-    if (!in_.parts.decode.empty() && !try_route(Route::kDecode, in_.parts.decode)) {
+    if (!in_.parts.decode.empty() && !keep_whole(in_.parts.decode)) {
       const Range rest = cut_decodes(policy);
       const bool kept =
           std::any_of(buffers_.segments.begin(), buffers_.segments.end(),
@@ -81,6 +81,12 @@ class Router {
     return false;
   }
 
+  bool keep_whole(Range decode) {
+    if (!rows_may_move_past(lanes_, decode.end)) return try_route(Route::kDecode, decode);
+    keep_refusals(Route::kDecode, decode, bit(Reason::kQueryLensNotExact));
+    return false;
+  }
+
   // Keeps what the policy allows of D on decode kernels; what is returned joins E (or P).
   Range cut_decodes(Ragged policy) {
     const Range decode = in_.parts.decode;
@@ -129,12 +135,12 @@ class Router {
     }
   }
 
-  void keep_refusals(Route wanted, Range range) {
+  void keep_refusals(Route wanted, Range range, uint32_t always = 0) {
     Facts facts;
     measure(lanes_, range, *in_.isa, &facts);
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].route != wanted) continue;
-      const uint32_t reasons = refusals(kernels_[k], facts, lanes_, range);
+      const uint32_t reasons = always | refusals(kernels_[k], facts, lanes_, range);
       if (reasons != 0) buffers_.trials.push_back({static_cast<int32_t>(k), range, reasons});
     }
   }

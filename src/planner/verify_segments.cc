@@ -206,12 +206,16 @@ bool check_header(const Blob& blob, Checks* checks) {
 bool check_segments(const Blob& blob, Checks* checks) {
   Totals totals;
   attnplan_segment before{};
-  int64_t i = 0;
+  int64_t i = 0, inexact = 0;
   for (const attnplan_segment& s : blob.segments) {
     const Place place = at(ATTNPLAN_SECTION_SEGMENTS, i++);
     if (!check_ranges(blob, s, before, place, checks) || !check_kernel(blob, s, place, checks) ||
         !check_query_lens(s, place, checks) || !check_tokens(s, place, checks)) {
       return false;
+    }
+    if ((s.flags & ATTNPLAN_SEGMENT_EXACT_QUERY_LENS) == 0 && ++inexact > 1) {
+      return checks->wrong(place, "is the second one whose rows the device shares out",
+                           s.row_begin);
     }
     totals.requests[s.route] += s.num_live;
     totals.rows[s.route] += s.row_end - s.row_begin;

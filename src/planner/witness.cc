@@ -94,6 +94,10 @@ class Writer {
   void query_not_exact() {
     const int32_t at = first([this](int32_t i) { return query_inexact(i); });
     blame(at, lanes_.query_bound, 1);
+    for (int32_t i = evidence_.range.end; !kernel_.uniform && i < lanes_.n; ++i) {
+      if (!query_inexact(i)) continue;
+      return say("rows may move between request {} and request {}", request(at), request(i));
+    }
     say("request {} has 1 to {} {}, the device decides", request(at), lanes_.query_bound,
         rows(lanes_.query_bound));
   }

@@ -35,6 +35,7 @@ class Resolver {
   std::span<const NaiveRequest> slice(const Range& range) const;
   int choose(attnplan_route route, const Range& range);
   bool exact_query_lens(const Range& range) const;
+  bool decode_rows_certain() const;
 
   Outcome attempt(attnplan_ragged_policy policy);
   Range uniform_prefix(Outcome* outcome);
@@ -88,12 +89,22 @@ bool Resolver::exact_query_lens(const Range& range) const {
                      [](const NaiveRequest& request) { return request.exact_query; });
 }
 
+// Only the sum over all verify requests is known: how many of their rows are D's is not, once some
+// of these requests stand behind D.
+bool Resolver::decode_rows_certain() const {
+  if (exact_query_lens(d_)) return true;
+  return exact_query_lens({d_.end, static_cast<int>(requests_.size())});
+}
+
 // The first kernel of the route that admits the range, or -1.
 int Resolver::choose(attnplan_route route, const Range& range) {
   const std::span<const NaiveRequest> part = slice(range);
   for (size_t k = 0; k < setup_.kernels.size(); ++k) {
     if (setup_.kernels[k].route != route) continue;
-    const uint32_t reasons = refusal(setup_, setup_.kernels[k], part);
+    uint32_t reasons = refusal(setup_, setup_.kernels[k], part);
+    if (route == ATTNPLAN_ROUTE_DECODE && range == d_ && !decode_rows_certain()) {
+      reasons |= 1u << ATTNPLAN_REASON_QUERY_LENS_NOT_EXACT;
+    }
     if (reasons == 0) return static_cast<int>(k);
     refused_.push_back({range, route, static_cast<int>(k), reasons});
   }

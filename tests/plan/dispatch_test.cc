@@ -160,6 +160,24 @@ TEST(Dispatch, RowsThatWereNotDeclared) {
   expect_told(launch.judge(), ATTNPLAN_CODE_ROW_COUNT_MISMATCH, 3, {"[4, 4)", "[12, 120)"});
 }
 
+TEST(Dispatch, RowsThatTheDeviceMayMoveToAnotherLaunch) {
+  Launch launch({4, 4, 90, 4});
+  launch.step_flags = ATTNPLAN_STEP_QUERY_LENS_INEXACT;
+  launch.dispatch.req_end = 2;
+  launch.dispatch.row_end = 8;
+  launch.dispatch.kernel = 1;  // gather_varlen_merge
+  expect_told(launch.judge(), ATTNPLAN_CODE_ROW_COUNT_MISMATCH, 2,
+              {"rows [0, 8)", "inexact on both sides of request 2"});
+  launch = Launch({4, 4, 90, 90});  // all that can move stands in the launch
+  launch.step_flags = ATTNPLAN_STEP_QUERY_LENS_INEXACT;
+  launch.dispatch.req_begin = 2;
+  launch.dispatch.row_begin = 8;
+  launch.dispatch.kernel = 1;
+  launch.dispatch.max_query_len = 90;
+  launch.dispatch.max_seq_len = kContext + 90;
+  EXPECT_EQ(launch.judge().status, ATTNPLAN_OK) << launch.judge().error.message;
+}
+
 TEST(Dispatch, AReasonOfOneRequestNamesIt) {
   Launch launch(std::vector<int32_t>(4, 4));
   launch.dispatch.kernel = 2;  // varlen_causal

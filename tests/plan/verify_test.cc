@@ -258,6 +258,40 @@ TEST(Verify, SaysWhatIsWrongWhereAndWhatTheLimitIs) {
   }
 }
 
+TEST(Verify, RowsThatMoveStandInOneSegment) {
+  attnplan_config config = ATTNPLAN_CONFIG_INIT;
+  config.profile = "hip";
+  config.decode_threshold = 4;
+  Error error;
+  const Planner planner = property::create_planner(config, &error);
+  const int32_t query_lens[] = {4, 3, 90, 80}, seq_lens[] = {100, 50, 90, 80};
+  attnplan_step step = ATTNPLAN_STEP_INIT;
+  step.num_reqs = 4;
+  step.query_lens = query_lens;
+  step.seq_lens = seq_lens;
+  step.flags = ATTNPLAN_STEP_QUERY_LENS_INEXACT;
+  const Buffer plan =
+      property::build(planner.get(), property::create_scratch().get(), step, nullptr, &error);
+  const auto segments = property::segments_of(plan);
+  ASSERT_EQ(segments.size(), 2u) << error.raw().message;
+  const auto verify = [&error](const Buffer& blob) {
+    return attnplan_plan_verify(blob.data(), blob.size(), nullptr, nullptr, nullptr, nullptr,
+                                error.get());
+  };
+  EXPECT_EQ(verify(plan), ATTNPLAN_OK) << error.raw().message;
+  Buffer forged = copy(plan, plan.size());
+  attnplan_segment second = segments[1];
+  second.flags = 0;
+  const auto at = reinterpret_cast<const uint8_t*>(&segments[1]) -
+                  reinterpret_cast<const uint8_t*>(plan.data());
+  std::memcpy(forged.data() + at, &second, sizeof second);
+  EXPECT_EQ(verify(forged), ATTNPLAN_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(error.raw().message)
+                .find("segments[1] is the second one whose rows the device shares out"),
+            std::string::npos)
+      << error.raw().message;
+}
+
 TEST(Verify, APlannerAloneKnowsItsKernelsHeadsAndPages) {
   const Verification v;
   const auto segment = v.section(ATTNPLAN_SECTION_SEGMENTS);

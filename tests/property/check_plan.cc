@@ -139,10 +139,13 @@ std::string check_shape(const Facts& facts, const Buffer& plan) {
 std::string check_figures(const Facts& facts, const Buffer& plan) {
   const auto segments = segments_of(plan);
   const int32_t bound = header_of(plan).query_len_bound;
+  int shared_out = 0;  // by the device: between two such segments no border would be certain
   for (size_t s = 0; s < segments.size(); ++s) {
     const std::string broken =
         check_segment_figures(recount(facts, segments[s]), segments[s], bound);
     if (!broken.empty()) return in_segment(s, broken.c_str());
+    shared_out += (segments[s].flags & ATTNPLAN_SEGMENT_EXACT_QUERY_LENS) == 0;
+    if (shared_out > 1) return in_segment(s, "a second one whose rows the host does not know");
   }
   return "";
 }
