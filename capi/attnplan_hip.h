@@ -137,8 +137,9 @@ typedef struct attnplan_hip_launch_args {
   const attnplan_hip_attention* attention;
   const attnplan_hip_kv* kv;
   const attnplan_hip_plan* plan;
-  const void* q;   /* device [rows of the plan, num_q_heads, head_size]; 16-byte aligned */
-  void* out;       /* device [rows, num_q_heads, v_head_size], in q_dtype; 16-byte aligned */
+  const void* q;   /* device [num_rows, num_q_heads, head_size]; 16-byte aligned */
+  void* out;       /* device [rows, num_q_heads, v_head_size], in q_dtype; 16-byte aligned. Rows:
+                      the plan's num_rows, or its graph_rows where graph_kind is full */
   float* lse;      /* device [rows, num_q_heads], natural logarithm; NULL: not wanted */
   void* workspace; /* device, 16-byte aligned; attnplan_hip_workspace_size says how much */
   size_t workspace_bytes;
@@ -150,7 +151,7 @@ typedef struct attnplan_hip_launch_args {
   int64_t out_head_stride;
   int64_t lse_row_stride;
   int64_t selected_head_stride;
-  int32_t segment; /* of the plan */
+  int32_t segment; /* of the plan; 0 even where it has none */
   uint32_t flags;  /* ATTNPLAN_HIP_VERIFY */
 } attnplan_hip_launch_args;
 #define ATTNPLAN_HIP_LAUNCH_ARGS_INIT                                                             \
@@ -165,7 +166,10 @@ ATTNPLAN_HIP_API attnplan_status
 attnplan_hip_workspace_size(const attnplan_hip_attention* attention, const void* plan,
                             size_t plan_bytes, size_t* bytes, attnplan_error* error);
 
-/* Attention of one segment, its partial outputs merged. PLAN_ERROR: the plan cannot be run as it
+/* Attention of one segment, its partial outputs merged. Rows that attend nothing get zeros and a
+ * log-sum-exp of minus infinity; the launch of segment 0 writes those that a full graph adds behind
+ * the batch, so a plan without segments wants that launch, too. A captured launch whose segment the
+ * plan does not have at replay writes nothing else. PLAN_ERROR: the plan cannot be run as it
  * is (a section is missing, another page size, ...); INVALID_ARGUMENT: what an argument has to be;
  * UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused, with its words. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args,
@@ -193,21 +197,22 @@ typedef struct attnplan_hip_select_args {
   const attnplan_hip_attention* attention; /* top_k at least 1 */
   const attnplan_hip_index* index;
   const attnplan_hip_plan* plan;
-  const void* q;     /* device [rows of the plan, num_kv_heads, index.head_size], in q_dtype */
+  const void* q;     /* device [num_rows, num_kv_heads, index.head_size], in q_dtype */
   int32_t* selected; /* device, out: [num_kv_heads, rows, top_k] blocks of 128 tokens, in order of
-                        rank, -1 behind the last */
+                        rank, -1 behind the last; rows as of attnplan_hip_launch_args.out, those
+                        that attend nothing have no block */
   void* workspace;   /* device, 16-byte aligned */
   size_t workspace_bytes;
   attnplan_hip_report* report; /* device; with ATTNPLAN_HIP_VERIFY */
   /* For kernels that read pages of 16 tokens, both or neither: [rows * num_kv_heads, top_k * 8]
-   * pages * num_kv_heads + head, and [rows * num_kv_heads] tokens. */
+   * pages * num_kv_heads + head, 0 behind the last, and [rows * num_kv_heads] tokens. */
   int32_t* sparse_table;   /* device */
   int32_t* sparse_context; /* device */
   int64_t q_row_stride;    /* elements; 0: dense, likewise below */
   int64_t q_head_stride;
   int64_t selected_head_stride;
   int32_t max_seq_len; /* tokens of the longest request there may be; 0: of the segment */
-  int32_t segment;     /* of the plan */
+  int32_t segment;     /* of the plan; 0 even where it has none */
   uint32_t flags;      /* ATTNPLAN_HIP_VERIFY */
   int32_t reserved0;   /* 0 */
 } attnplan_hip_select_args;

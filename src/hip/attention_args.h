@@ -39,7 +39,8 @@ struct ScaleTensor {
 
 struct AttentionArgs {
   // The plan, on the device.
-  const attnplan_segment* segment;  // the one to run
+  const attnplan_plan_header* header;
+  const attnplan_segment* segment;  // the one to run; readable in a plan that has fewer, too
   const int32_t* query_start_loc;   // whole section
   const int32_t* seq_lens;
   const int32_t* context_lens;
@@ -47,6 +48,7 @@ struct AttentionArgs {
   const int32_t* page_indices;
   const attnplan_work_item* items;
   const int32_t* worker_indptr;
+  int32_t segment_index;
   int32_t page_table_width;
 
   // Tensors. Strides in elements; the last dimension is contiguous, rows are 16-byte aligned.
@@ -89,6 +91,7 @@ struct AttentionArgs {
 };
 
 struct MergeArgs {
+  const attnplan_plan_header* header;
   const attnplan_segment* segment;
   const attnplan_section* tiles_section;  // its count says how many tiles there are
   const attnplan_merge_tile* tiles;
@@ -102,6 +105,7 @@ struct MergeArgs {
   int64_t out_row_stride;
   int64_t out_head_stride;
   int64_t lse_row_stride;
+  int32_t segment_index;
   int32_t group;
   int32_t query_tile;
   int32_t v_head_size;

@@ -97,7 +97,12 @@ Status fill_lengths(const HostPlan& plan, int32_t segment, AttentionArgs* args, 
     if (status != Status::kOk) return status;
     *s.pointer = plan.device<int32_t>(s.id);
   }
-  args->segment = plan.device<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS) + segment;
+  args->header = static_cast<const attnplan_plan_header*>(plan.device_plan());
+  args->segment_index = segment;
+  // Without room for a segment, something that can be read instead: see has_segment.
+  args->segment = plan.find(ATTNPLAN_SECTION_SEGMENTS)->capacity > segment
+                      ? plan.device<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS) + segment
+                      : static_cast<const attnplan_segment*>(plan.device_plan());
   return Status::kOk;
 }
 
@@ -158,13 +163,17 @@ Status fill_cache(const attnplan_hip_kv* given, const Layer& layer, int32_t page
 
 Status fill_segment(const HostPlan& plan, int32_t index, const Layer& layer, AttentionArgs* args,
                     Error* error) {
-  const attnplan_segment* segment;
+  attnplan_segment segment;
   Status status = plan.segment(index, &segment, error);
-  if (status == Status::kOk) status = check_segment_cache(*segment, layer, error);
+  if (status == Status::kOk && plan.no_segments()) {
+    segment.page_size = kernel_page_size(layer);
+    segment.label = layer.view_dtype;
+  }
+  if (status == Status::kOk) status = check_segment_cache(segment, layer, error);
   if (status == Status::kOk) status = fill_lengths(plan, index, args, error);
   if (status == Status::kOk) status = fill_pages(plan, args, error);
   if (status != Status::kOk) return status;
-  args->page_shift = std::countr_zero(static_cast<uint32_t>(segment->page_size));
+  args->page_shift = std::countr_zero(static_cast<uint32_t>(segment.page_size));
   args->num_pages = static_cast<int32_t>(layer.max_page_id + 1);
   return Status::kOk;
 }

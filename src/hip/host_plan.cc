@@ -81,14 +81,21 @@ Status HostPlan::need(int32_t id, const char* name, Error* error) const {
                     "plan: section %s is missing, ask for it in attnplan_config.sections", name);
 }
 
-Status HostPlan::segment(int32_t index, const attnplan_segment** segment, Error* error) const {
+bool HostPlan::no_segments() const {
+  const attnplan_section* section = sections_[ATTNPLAN_SECTION_SEGMENTS];
+  return section != nullptr && section->count == 0;
+}
+
+Status HostPlan::segment(int32_t index, attnplan_segment* segment, Error* error) const {
   const attnplan_section* section = sections_[ATTNPLAN_SECTION_SEGMENTS];
   const int64_t count = section != nullptr ? section->count : 0;
+  *segment = {};
+  if (index == 0 && no_segments()) return Status::kOk;
   if (index < 0 || index >= count) {
     return error->set(Status::kInvalidArgument, Code::kNone, -1, index, count,
                       "segment is %d, the plan has %lld", index, static_cast<long long>(count));
   }
-  *segment = host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS) + index;
+  *segment = host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[index];
   return Status::kOk;
 }
 

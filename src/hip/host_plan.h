@@ -39,8 +39,11 @@ class HostPlan {
         device_ + (reinterpret_cast<const std::byte*>(sections_[id]) - host_));
   }
 
-  // NULL, and an error, where the plan has no such segment.
-  Status segment(int32_t index, const attnplan_segment** segment, Error* error) const;
+  // Whether it has none, as the plan of an empty batch.
+  bool no_segments() const;
+  // An error where the plan has no such segment. The first of a plan without any is all zeros: its
+  // launch has a full graph's rows to write.
+  Status segment(int32_t index, attnplan_segment* segment, Error* error) const;
 
  private:
   const std::byte* host_ = nullptr;

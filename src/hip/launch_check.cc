@@ -39,8 +39,10 @@ Status read_work(const HostPlan& plan, const attnplan_work** work, Error* error)
   return Status::kOk;
 }
 
-// The kernels' tiles are not the planner's where another contract was planned with.
-Status check_tiles(const attnplan_work& work, Error* error) {
+// The kernels' tiles are not the planner's where another contract was planned with. A plan without
+// segments has none.
+Status check_tiles(const HostPlan& plan, const attnplan_work& work, Error* error) {
+  if (plan.no_segments()) return Status::kOk;
   if (work.query_tile != kQueryTile) {
     return error->set(
         Status::kPlanError, Code::kNone, -1, work.query_tile, kQueryTile,
@@ -59,7 +61,9 @@ Status check_tiles(const attnplan_work& work, Error* error) {
 void fill_merge(const HostPlan& plan, const attnplan_hip_attention& a, DenseLaunch* launch) {
   const AttentionArgs& args = launch->args;
   MergeArgs& merge = launch->merge;
+  merge.header = args.header;
   merge.segment = args.segment;
+  merge.segment_index = args.segment_index;
   merge.tiles_section = plan.device_entry(ATTNPLAN_SECTION_MERGE_TILES);
   merge.tiles = plan.device<attnplan_merge_tile>(ATTNPLAN_SECTION_MERGE_TILES);
   merge.indptr = plan.device<int32_t>(ATTNPLAN_SECTION_MERGE_INDPTR);
@@ -97,11 +101,12 @@ Status workspace_of(const Layer& layer, const HostPlan& plan, Workspace* workspa
   const attnplan_work* work;
   const Status status = read_work(plan, &work, error);
   if (status != Status::kOk) return status;
-  if (work->num_slots < 0 || work->max_slots < 0 || work->query_tile < 1) {
+  const int32_t query_tile = plan.no_segments() ? kQueryTile : work->query_tile;
+  if (work->num_slots < 0 || work->max_slots < 0 || query_tile < 1) {
     return error->set(Status::kInvalidArgument, Code::kNone, -1, work->num_slots, 0,
                       "plan: section WORK has negative figures");
   }
-  *workspace = workspace_for(std::max(work->num_slots, work->max_slots), work->query_tile,
+  *workspace = workspace_for(std::max(work->num_slots, work->max_slots), query_tile,
                              layer.attention.v_head_size);
   return Status::kOk;
 }
@@ -141,7 +146,7 @@ Status check_dense(const CheckedLaunch& checked, DenseLaunch* launch, Error* err
                       "selected is given, but attention.top_k is 0");
   }
   Status status = read_work(checked.plan, &work, error);
-  if (status == Status::kOk) status = check_tiles(*work, error);
+  if (status == Status::kOk) status = check_tiles(checked.plan, *work, error);
   if (status == Status::kOk) {
     status = workspace_of(checked.layer, checked.plan, &workspace, error);
   }
@@ -156,7 +161,7 @@ Status check_dense(const CheckedLaunch& checked, DenseLaunch* launch, Error* err
   launch->args = checked.args;
   launch->args.items = checked.plan.device<attnplan_work_item>(ATTNPLAN_SECTION_WORK_ITEMS);
   launch->args.worker_indptr = checked.plan.device<int32_t>(ATTNPLAN_SECTION_WORKER_INDPTR);
-  launch->args.query_tile = work->query_tile;
+  launch->args.query_tile = kQueryTile;
   launch->args.partial_out = static_cast<float*>(given.workspace);
   launch->args.partial_lse =
       reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);

@@ -5,6 +5,7 @@
 
 #include "hip/key_block.h"
 #include "hip/m3_args.h"
+#include "hip/pad_rows.h"
 
 namespace attnplan::hip {
 
@@ -66,7 +67,7 @@ class M3IndexScores {
       : args_(args),
         index_(args.index),
         req_begin_(load_uniform(&args.index.segment->req_begin)),
-        req_end_(load_uniform(&args.index.segment->req_end)),
+        req_end_(has_segment(args.index) ? load_uniform(&args.index.segment->req_end) : req_begin_),
         row_begin_(load_uniform(&args.index.segment->row_begin)),
         starts_(args.index.query_start_loc +
                 load_uniform(&args.index.segment->query_start_loc_begin) - req_begin_),

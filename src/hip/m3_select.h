@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hip/m3_args.h"
+#include "hip/pad_rows.h"
 #include "hip/wave.h"
 
 namespace attnplan::hip {
@@ -38,9 +39,15 @@ class M3Select {
 
   ATTNPLAN_DEVICE void run() {
     const int32_t begin = load_uniform(&args_.index.segment->row_begin);
-    const int32_t units = (load_uniform(&args_.index.segment->row_end) - begin) * heads_;
+    const int32_t end = load_uniform(&args_.index.segment->row_end);
+    const int32_t rows = has_segment(args_.index) ? end - begin : 0;
+    const GraphRows graph(args_.index);
+    const int32_t units = (rows + graph.end - graph.begin) * heads_;
     for (int32_t unit = block_index(); unit < units; unit += grid_blocks()) {
-      select(begin + unit / heads_, unit % heads_);
+      const int32_t at = unit / heads_;
+      const bool graph_row = at >= rows;
+      const int32_t row = graph_row ? graph.begin + at - rows : begin + at;
+      select(row, unit % heads_, graph_row ? -1 : load_uniform(args_.row_position + row));
     }
   }
 
@@ -55,8 +62,8 @@ class M3Select {
     int32_t block[N];
   };
 
-  ATTNPLAN_DEVICE void select(int32_t row, int32_t head) {
-    const int32_t position = load_uniform(args_.row_position + row);
+  // `position` -1: the row attends nothing.
+  ATTNPLAN_DEVICE void select(int32_t row, int32_t head, int32_t position) {
     int32_t live = position >= 0 ? position / kM3BlockKeys + 1 : 0;
     if (live > args_.max_blocks) live = args_.max_blocks;
     const float* scores = args_.scores + head * args_.scores_head_stride +

@@ -12,7 +12,7 @@ struct M3SparseRows {
   ATTNPLAN_DEVICE M3SparseRows(const AttentionArgs& args, int32_t slots)
       : req_begin(load_uniform(&args.segment->req_begin)),
         begin(load_uniform(&args.segment->row_begin)),
-        end(load_uniform(&args.segment->row_end)),
+        end(has_segment(args) ? load_uniform(&args.segment->row_end) : begin),
         starts(args.query_start_loc + load_uniform(&args.segment->query_start_loc_begin) -
                req_begin),
         splits(m3_splits(end - begin, args.num_kv_heads, args.top_k, slots)) {}
@@ -47,15 +47,13 @@ class M3Sparse {
       const int32_t rest = unit / rows_.splits;
       attend(rows_.begin + rest / heads, rest % heads, unit % rows_.splits);
     }
+    clear_pads();
   }
 
  private:
   ATTNPLAN_DEVICE void attend(int32_t row, int32_t head, int32_t split) {
     const int32_t position = load_uniform(args_.row_position + row);
-    if (position < 0) {
-      if (rows_.splits == 1) clear(row, head);
-      return;
-    }
+    if (position < 0) return;
     const int32_t request = load_uniform(args_.row_request + row);
     const int32_t own = row - rows_.begin - load_uniform(rows_.starts + request);
     const int32_t* blocks = attention_.selected + head * attention_.selected_head_stride +
@@ -70,24 +68,23 @@ class M3Sparse {
                   left < share ? left : share);
   }
 
+  // Of the segment only where m3_merge does not.
+  ATTNPLAN_DEVICE void clear_pads() const {
+    const AttentionArgs& args = read_again(attention_);
+    for (int32_t row = rows_.begin + block_index(); rows_.splits == 1 && row < rows_.end;
+         row += grid_blocks()) {
+      if (load_uniform(args_.row_position + row) < 0) clear_row<T::kHeadV>(args, row);
+    }
+    const GraphRows graph(args);
+    clear_rows<T::kHeadV>(args, graph.begin, graph.end);
+  }
+
   // Blocks of the list: those in front of the first -1.
   ATTNPLAN_DEVICE int32_t selected(const int32_t* blocks) const {
     const bool none = lane_ < attention_.top_k && blocks[lane_] < 0;
     const auto behind = static_cast<int32_t>(
         wave_maximum<Arch>(none ? static_cast<uint32_t>(attention_.top_k - lane_) : 0u));
     return attention_.top_k - behind;
-  }
-
-  ATTNPLAN_DEVICE void clear(int32_t row, int32_t kv_head) const {
-    for (int32_t h = 0; h < attention_.group; ++h) {
-      const int32_t head = kv_head * attention_.group + h;
-      uint16_t* out =
-          attention_.out + row * attention_.out_row_stride + head * attention_.out_head_stride;
-      for (int32_t e = thread_index(); e < T::kHeadV; e += block_threads()) out[e] = 0;
-      if (attention_.lse != nullptr && thread_index() == 0) {
-        attention_.lse[row * attention_.lse_row_stride + head] = kMinusInfinity;
-      }
-    }
   }
 
   const M3SparseArgs& args_;

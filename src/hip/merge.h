@@ -9,6 +9,7 @@
 
 #include "hip/attention_args.h"
 #include "hip/convert.h"
+#include "hip/pad_rows.h"
 
 namespace attnplan::hip {
 
@@ -28,7 +29,7 @@ class Merge {
       : args_(args), memory_(memory), thread_(thread_index()) {}
 
   ATTNPLAN_DEVICE void run() {
-    const auto tiles = static_cast<int32_t>(args_.tiles_section->count);
+    const int32_t tiles = has_segment(args_) ? static_cast<int32_t>(args_.tiles_section->count) : 0;
     for (int32_t unit = block_index(); unit < tiles * args_.query_tile; unit += grid_blocks()) {
       const int32_t index = unit / args_.query_tile, packed = unit % args_.query_tile;
       const int32_t begin = args_.indptr[index], end = args_.indptr[index + 1];

@@ -6,6 +6,7 @@
 // results meet in shared memory at the end of the item.
 #pragma once
 
+#include "hip/pad_rows.h"
 #include "hip/row_writer.h"
 
 namespace attnplan::hip {
@@ -40,7 +41,7 @@ class PagedAttention {
       const int32_t head_end = item.kv_head >= 0 ? head + 1 : args_.num_kv_heads;
       for (; head < head_end; ++head) attend(item, head);
     }
-    clear_pads(worker);
+    clear_pads();
   }
 
   // One item: rows of one request, one KV head. `blocks`: the only key blocks to attend, or NULL.
@@ -88,8 +89,7 @@ class PagedAttention {
             load_uniform(&from->slot),      0};
   }
   ATTNPLAN_DEVICE int32_t query_start(int32_t request) const {
-    return load_uniform(args_.query_start_loc + segment_.query_start_loc_begin + request -
-                        segment_.req_begin);
+    return segment_.query_start(args_, request);
   }
 
   // Puts the parts of a tile together, in the order of the waves, and writes its rows.
@@ -118,9 +118,17 @@ class PagedAttention {
   struct Segment {
     ATTNPLAN_DEVICE explicit Segment(const AttentionArgs& args)
         : req_begin(load_uniform(&args.segment->req_begin)),
-          req_end(load_uniform(&args.segment->req_end)),
+          req_end(requests_end(args, req_begin, load_uniform(&args.segment->req_end))),
           row_begin(load_uniform(&args.segment->row_begin)),
           query_start_loc_begin(load_uniform(&args.segment->query_start_loc_begin)) {}
+    // Both are loaded at once, whether the plan has the segment or not.
+    ATTNPLAN_DEVICE static int32_t requests_end(const AttentionArgs& args, int32_t begin,
+                                                int32_t end) {
+      return has_segment(args) ? end : begin;
+    }
+    ATTNPLAN_DEVICE int32_t query_start(const AttentionArgs& args, int32_t request) const {
+      return load_uniform(args.query_start_loc + query_start_loc_begin + request - req_begin);
+    }
     int32_t req_begin, req_end, row_begin, query_start_loc_begin;
   };
 
@@ -206,23 +214,24 @@ class PagedAttention {
     }
   }
 
-  // Pads inside the segment have rows and no items: zeros, and no log-sum-exp.
-  ATTNPLAN_DEVICE void clear_pads(int worker) {
-    for (int32_t i = segment_.req_begin + worker; i < segment_.req_end; i += grid_blocks()) {
-      if (args_.seq_lens[i] > 0) continue;
-      const int64_t begin = segment_.row_begin + query_start(i);
-      const int64_t end = segment_.row_begin + query_start(i + 1);
-      const int32_t heads = args_.num_kv_heads * args_.group;
-      for (int64_t row = begin; row < end; ++row) {
-        for (int32_t at = thread_index(); at < heads * T::kHeadV; at += block_threads()) {
-          args_.out[row * args_.out_row_stride + at / T::kHeadV * args_.out_head_stride +
-                    at % T::kHeadV] = 0;
-        }
-        for (int32_t h = thread_index(); args_.lse != nullptr && h < heads; h += block_threads()) {
-          args_.lse[row * args_.lse_row_stride + h] = kMinusInfinity;
-        }
+  // Rows without items: those of requests that have no token, those behind the last request, where
+  // the device counted fewer than the host, and those of a full graph.
+  ATTNPLAN_DEVICE void clear_pads() {
+    const AttentionArgs& args = read_again(args_);
+    const Segment segment(args);
+    for (int32_t i = segment.req_begin + block_index(); i < segment.req_end; i += grid_blocks()) {
+      if (load_uniform(args.seq_lens + i) > 0) continue;
+      const int64_t end = segment.row_begin + segment.query_start(args, i + 1);
+      for (int64_t row = segment.row_begin + segment.query_start(args, i); row < end; ++row) {
+        clear_row<T::kHeadV>(args, row);
       }
     }
+    if (segment.req_begin < segment.req_end) {
+      clear_rows<T::kHeadV>(args, segment.row_begin + segment.query_start(args, segment.req_end),
+                            load_uniform(&args.segment->row_end));
+    }
+    const GraphRows graph(args);
+    clear_rows<T::kHeadV>(args, graph.begin, graph.end);
   }
 
   const AttentionArgs& args_;

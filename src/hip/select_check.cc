@@ -65,10 +65,9 @@ Status fill_query(const attnplan_hip_select_args& given, const attnplan_hip_atte
 }
 
 // Few rows leave half of a wider tile empty.
-int32_t tiles_of(const HostPlan& plan, int32_t segment, const IndexCache& index) {
-  const attnplan_segment& s = plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[segment];
-  const bool wide =
-      s.route != ATTNPLAN_ROUTE_DECODE && has_index(index.index.dtype, index.index.head_size, 2);
+int32_t tiles_of(const attnplan_segment& segment, const IndexCache& index) {
+  const bool wide = segment.route != ATTNPLAN_ROUTE_DECODE &&
+                    has_index(index.index.dtype, index.index.head_size, 2);
   return wide ? 2 : 1;
 }
 
@@ -154,8 +153,9 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   if (status == Status::kOk) status = fill_report(args->report, args->flags, &out.index, error);
   if (status != Status::kOk) return status;
 
-  const attnplan_segment& segment =
-      plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[args->segment];
+  attnplan_segment segment;
+  status = plan.segment(args->segment, &segment, error);
+  if (status != Status::kOk) return status;
   const int32_t longest = args->max_seq_len != 0 ? args->max_seq_len : segment.max_seq_len;
   if (longest < segment.max_seq_len) {
     return invalid(error, "max_seq_len", longest, segment.max_seq_len, "the segment has more");
@@ -184,8 +184,7 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
       args->selected_head_stride != 0 ? args->selected_head_stride : int64_t{rows} * a.top_k;
   out.sparse_table = args->sparse_table;
   out.sparse_context = args->sparse_context;
-  launch->kernel = {index.index.dtype, index.index.head_size, 0, false,
-                    tiles_of(plan, args->segment, index)};
+  launch->kernel = {index.index.dtype, index.index.head_size, 0, false, tiles_of(segment, index)};
   launch->rows = int64_t{rows} * a.num_kv_heads;
   launch->workers = grid_workers(plan);
   return Status::kOk;

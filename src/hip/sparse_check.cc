@@ -13,7 +13,7 @@ constexpr int32_t kDefaultWorkers = 256;
 
 int32_t most_rows(const HostPlan& plan) {
   const attnplan_plan_header& header = plan.header();
-  const bool graph = (header.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0;
+  const bool graph = header.graph_kind == ATTNPLAN_GRAPH_FULL;
   return std::max(header.num_rows, graph ? header.graph_rows : 0);
 }
 
@@ -55,14 +55,17 @@ Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* e
       reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);
   launch->args.slots = static_cast<int32_t>(workspace.slots);
   launch->args.v_head_size = a.v_head_size;
-  const attnplan_segment& segment =
-      checked.plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[given.segment];
+  attnplan_segment segment;
+  status = checked.plan.segment(given.segment, &segment, error);
+  if (status != Status::kOk) return status;
   const int32_t rows = segment.row_end - segment.row_begin;
   const int32_t splits = m3_splits(rows, a.num_kv_heads, a.top_k, launch->args.slots);
-  // A replayed launch may meet fewer rows, and then split them.
+  // A replayed launch may meet fewer rows, and then split them, or more that a graph adds.
   const bool fixed = (checked.plan.header().flags & ATTNPLAN_PLAN_FIXED_LAYOUT) != 0;
   launch->merges = splits > 1 || fixed;
-  launch->units = int64_t{fixed ? most_rows(checked.plan) : rows} * a.num_kv_heads * splits;
+  const bool graph = checked.plan.header().graph_kind == ATTNPLAN_GRAPH_FULL;
+  launch->units =
+      int64_t{fixed || graph ? most_rows(checked.plan) : rows} * a.num_kv_heads * splits;
   launch->kernel = {checked.layer.view_dtype, a.head_size, a.v_head_size, checked.layer.shuffled(),
                     0};
   return Status::kOk;

@@ -62,6 +62,7 @@ M3Batch::M3Batch(int32_t requests, int32_t max_rows, int32_t max_len, int32_t pa
     total += (length + page_size - 1) / page_size;
     page_indptr.push_back(total);
   }
+  header.num_segments = 1;
   segment.req_end = num_requests();
   segment.row_end = num_rows();
   starts.push_back(num_rows() - segment.row_begin);
@@ -86,6 +87,7 @@ void M3Batch::fill_table() {
 }
 
 void M3Batch::fill(AttentionArgs* args) const {
+  args->header = &header;
   args->segment = &segment;
   args->query_start_loc = starts.data();
   args->seq_lens = seq_lens.data();

@@ -32,7 +32,8 @@ struct M3Batch {
 
   int32_t page_size;
   int32_t num_pages;
-  bool dense;  // the kernels get a table of pages, else lists
+  bool dense;                        // the kernels get a table of pages, else lists
+  attnplan_plan_header header = {};  // of a plan with one segment, and no graph
   attnplan_segment segment = {};
   std::vector<int32_t> starts;  // QUERY_START_LOC of the segment
   std::vector<int32_t> seq_lens, context_lens;
