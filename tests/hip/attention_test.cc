@@ -71,6 +71,24 @@ TEST(Attention, IsRightAfterRefreshAndInAWrittenCache) {
   }
 }
 
+// Pads that have rows, and rows that nobody has.
+TEST(Attention, OfRowsWithoutKeysIsDefined) {
+  const int64_t stride = number_from("ATTNPLAN_HIP_STRIDE", 1);
+  int64_t pads = 0;
+  for (int i = 0; i < kNumPadTrials; i += static_cast<int>(stride)) {
+    const PadTrial& trial = kPadTrials[i];
+    for (int a = 0; a < 4; ++a) {
+      const KernelLine& line = kKernelLines[(7 * i + 5 * a) % kNumKernelLines];
+      const Problem problem(draw_way(line, trial.batch, trial.way, seed() + a, Size()));
+      emulate(kArchs[a], seed() + static_cast<uint64_t>(i));
+      const Verdict verdict = problem.solve();
+      expect_right(verdict, problem, kArchs[a]);
+      pads += verdict.pads;
+    }
+  }
+  EXPECT_GT(pads, 0);
+}
+
 // One request over more workers than the merge weighs at a time.
 TEST(Attention, OfOneRequestOnHundredsOfWorkers) {
   Size size;

@@ -5,9 +5,9 @@
 namespace attnplan::hip_test {
 namespace {
 
-constexpr const char* kBatchNames[] = {"uniform", "ragged",  "verify",  "pads",
-                                       "one_row", "extend",  "prefill", "mixed",
-                                       "long",    "clamped", "empty",   "shared"};
+constexpr const char* kBatchNames[] = {"uniform", "ragged",  "verify", "pads", "one_row",
+                                       "extend",  "prefill", "mixed",  "long", "clamped",
+                                       "empty",   "shared",  "idle"};
 constexpr const char* kLayoutNames[] = {"lbnhc", "lbhnc", "lhbnc", "blhnc",
                                         "blnhc", "bhlnc", "mla"};
 constexpr const char* kScaleNames[] = {"no scales", "tensor scales", "token scales"};
@@ -36,6 +36,10 @@ std::string words(const Description& d) {
   out << ", " << kKernelNames[static_cast<int>(d.kernels)] << ", " << kWorkNames[d.work];
   if (d.work == ATTNPLAN_WORK_FIXED) out << " " << d.work_fixed_tokens;
   out << " over " << d.num_workers << " workers";
+  if (d.graph_pads >= 0) {
+    out << ", " << d.graph_pads << (d.full_width ? " full-width" : "") << " rows of a graph"
+        << (d.compact ? ", compact" : "");
+  }
   return out.str();
 }
 

@@ -33,18 +33,23 @@ enum class Batch {
   kClamped,  // draft rows behind the end of their block table
   kEmpty,    // a full mask; requests with fewer keys than rows, or none
   kShared,   // requests that share the blocks of a prefix
+  kIdle,     // nothing but pads, under a full graph
 };
-constexpr int kNumBatches = 12;
+constexpr int kNumBatches = 12;  // that need no graph
 
 // Which kernels the planner may choose from.
 enum class Kernels { kAll, kDecode, kExtend, kPrefill };
 
 // How a problem reaches the kernels.
 enum class Way {
-  kPlan,     // a plan of its exact lengths
-  kRefresh,  // a plan of upper bounds, refreshed on the device
-  kGraph,    // the same in a captured graph that ran with other lengths before; GPU only
-  kWrite,    // and its cache through attnplan_hip_kv_write, compared byte by byte
+  kPlan,      // a plan of its exact lengths
+  kRefresh,   // a plan of upper bounds, refreshed on the device
+  kGraph,     // the same in a captured graph that ran with other lengths before; GPU only
+  kWrite,     // and its cache through attnplan_hip_kv_write, compared byte by byte
+  kPadded,    // as kPlan, and a full graph adds rows
+  kReplayed,  // launches of another plan of the same planner, as a replayed graph makes them
+  kKeyless,   // some requests keep their rows and lose tokens and items on the device
+  kTaken,     // a plan of bounds; on the device some requests have no row, and all may have fewer
 };
 
 // How large batches are drawn.
@@ -92,6 +97,10 @@ struct Description {
   int32_t num_workers = 6;
   bool dense = true;     // tensors without room between rows
   int64_t max_rows = 0;  // judged against the reference; 0: all
+
+  int32_t graph_pads = -1;  // rows that a full graph adds; negative: there is no graph
+  bool full_width = false;  // they are requests of one token, as a uniform kernel may want them
+  bool compact = false;     // the layout of a plan with a graph
 
   int32_t num_q_heads() const { return num_kv_heads * group; }
 };

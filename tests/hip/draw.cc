@@ -67,6 +67,17 @@ void draw_plan(Dice* dice, Description* d) {
   d->dense = dice->percent(50);
 }
 
+// Behind all that is drawn without a graph.
+void draw_graph(Description* d) {
+  if (d->way != Way::kPadded && d->way != Way::kReplayed) return;
+  Dice dice(mix(d->name, d->seed));
+  const bool uniform = d->batch == Batch::kUniform || d->batch == Batch::kVerify;
+  d->graph_pads = dice.percent(20) && d->batch != Batch::kIdle ? 0 : dice.in32(1, 30);
+  if (d->way == Way::kReplayed) return;
+  d->full_width = uniform && dice.percent(50);
+  d->compact = dice.percent(50);
+}
+
 }  // namespace
 
 std::string name_of(const KernelLine& line) {
@@ -98,8 +109,10 @@ Description draw_way(const KernelLine& line, Batch batch, Way way, uint64_t seed
                      const Size& size) {
   Description d = draw(line, batch, seed, size);
   d.way = way;
-  constexpr const char* kNames[] = {"plan", "refresh", "graph", "write"};
+  constexpr const char* kNames[] = {"plan",   "refresh",  "graph",   "write",
+                                    "padded", "replayed", "keyless", "taken"};
   d.name = std::string(kNames[static_cast<int>(way)]) + "/" + d.name;
+  draw_graph(&d);
   // Scales of tokens come out of the values written: not those that were drawn.
   if (way == Way::kWrite && d.scales == Scales::kTokenHead) d.scales = Scales::kTensor;
   return d;

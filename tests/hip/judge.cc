@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
 
 namespace attnplan::hip_test {
@@ -25,6 +26,8 @@ class Judge {
         if (d_.lse) judge_lse(row, head);
       }
     }
+    const int64_t rows = static_cast<int64_t>(out_.size()) / 2 / strides_.out_row;
+    for (int64_t row = step_.rows(); row < rows; ++row) judge_pad(row);
     check_rest(out_, 2, strides_.out_row, strides_.out_head, d_.v_head_size, "out");
     if (d_.lse) check_rest(lse_, 4, strides_.lse_row, 1, 1, "lse");
     for (const Buffer* buffer : tensors_.all()) {
@@ -38,11 +41,19 @@ class Judge {
     out_ = tensors_.out->read(0, tensors_.out->bytes());
     if (d_.lse) lse_ = tensors_.lse->read(0, tensors_.lse->bytes());
   }
-  double out(int64_t row, int32_t head, int32_t element) const {
+  uint16_t code(int64_t row, int32_t head, int32_t element) const {
     uint16_t code;
     const int64_t at = row * strides_.out_row + head * strides_.out_head + element;
     std::memcpy(&code, out_.data() + 2 * at, 2);
-    return decode(d_.q, code);
+    return code;
+  }
+  double out(int64_t row, int32_t head, int32_t element) const {
+    return decode(d_.q, code(row, head, element));
+  }
+  float lse(int64_t row, int32_t head) const {
+    float lse;
+    std::memcpy(&lse, lse_.data() + 4 * (row * strides_.lse_row + head), 4);
+    return lse;
   }
 
   void judge_out(int64_t row, int32_t head) {
@@ -75,8 +86,7 @@ class Judge {
 
   void judge_lse(int64_t row, int32_t head) {
     const auto at = static_cast<size_t>(row * d_.num_q_heads() + head);
-    float found;
-    std::memcpy(&found, lse_.data() + 4 * (row * strides_.lse_row + head), 4);
+    const float found = lse(row, head);
     if (std::isnan(found)) {
       fail("NaN or no log-sum-exp", row, head, 0, found, reference_.lse[at]);
       return;
@@ -90,6 +100,22 @@ class Judge {
     const double error = std::fabs(found - right) / std::max(1.0, std::fabs(right));
     verdict_.worst_lse = std::max(verdict_.worst_lse, error);
     if (!(error <= kLseTolerance)) fail("wrong log-sum-exp", row, head, 0, found, right);
+  }
+
+  // A row of no request: zeros, the bits of them, and no log-sum-exp.
+  void judge_pad(int64_t row) {
+    ++verdict_.pads;
+    for (int32_t head = 0; head < d_.num_q_heads(); ++head) {
+      for (int32_t e = 0; e < d_.v_head_size; ++e) {
+        if (code(row, head, e) == 0) continue;
+        return fail("row " + std::to_string(row) + " behind the batch, head " +
+                    std::to_string(head) + ", element " + std::to_string(e) + ": " +
+                    std::to_string(out(row, head, e)) + " for 0");
+      }
+      if (!d_.lse || lse(row, head) == -std::numeric_limits<float>::infinity()) continue;
+      return fail("row " + std::to_string(row) + " behind the batch, head " + std::to_string(head) +
+                  ": log-sum-exp " + std::to_string(lse(row, head)));
+    }
   }
 
   // Between rows and heads everything is still poison.

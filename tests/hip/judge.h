@@ -16,6 +16,7 @@ struct Verdict {
   double worst = 0;  // relative error of an output
   double worst_lse = 0;
   int64_t judged = 0;                 // rows and heads that were compared
+  int64_t pads = 0;                   // rows behind those of the batch, all of them judged
   std::vector<std::string> failures;  // the first few
 
   bool ok() const { return failures.empty(); }

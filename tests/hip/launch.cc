@@ -1,5 +1,6 @@
 #include "hip/launch.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "attnplan_hip.h"
@@ -118,7 +119,9 @@ void launch(const Description& d, const Step& step, const Contents& contents, co
     args.lse_row_stride = strides.lse_row;
   }
   attnplan_error error = ATTNPLAN_ERROR_INIT;
-  for (args.segment = 0; args.segment < plan.num_segments(); ++args.segment) {
+  // An empty batch, too, has rows of a graph to write.
+  const int32_t launches = std::max(plan.num_segments(), 1);
+  for (args.segment = 0; args.segment < launches; ++args.segment) {
     check(attnplan_hip_launch(&args, stream, &error), error, "launch");
   }
 }

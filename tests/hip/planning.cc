@@ -1,5 +1,6 @@
 #include "hip/planning.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -47,6 +48,28 @@ attnplan_config config_of(const Description& d, const attnplan_kv_cache* cache,
   return config;
 }
 
+// One full graph, and limits that every step of it keeps.
+void add_graph(const Description& d, const Step& step, attnplan_config* config) {
+  if (step.graph_rows == 0) return;
+  config->graph_full = {&step.graph_rows, 1};
+  config->section_layout = d.compact ? ATTNPLAN_SECTIONS_COMPACT : ATTNPLAN_SECTIONS_FIXED;
+  config->max_model_len = step.columns * step.block_size;
+  config->max_num_seqs = step.graph_rows + 8;
+  config->max_num_batched_tokens = step.graph_rows + 8;
+  if (d.full_width) config->graph_width = step.query_lens[0];
+}
+
+// The kernels' contracts, as a kernel would have them that waits for rows of the whole width.
+std::vector<attnplan_contract> full_width(const std::vector<const attnplan_contract*>& contracts) {
+  std::vector<attnplan_contract> copies;
+  for (const attnplan_contract* contract : contracts) {
+    copies.push_back(*contract);
+    copies.back().pads = 1;
+    copies.back().graph = 1;  // uniform
+  }
+  return copies;
+}
+
 struct PlannerDeleter {
   void operator()(attnplan_planner* planner) const { attnplan_planner_destroy(planner); }
 };
@@ -87,7 +110,10 @@ Plan::Plan(const Description& d, const Step& step, Kernels kernels) {
   const attnplan_kv_cache cache = cache_of(d, step);
   const std::string arch = device_arch();
   attnplan_config config = config_of(d, &cache, arch);
-  const std::vector<const attnplan_contract*> contracts = contracts_of(d, step, kernels);
+  add_graph(d, step, &config);
+  std::vector<const attnplan_contract*> contracts = contracts_of(d, step, kernels);
+  const std::vector<attnplan_contract> copies = full_width(contracts);
+  for (size_t i = 0; d.full_width && i < copies.size(); ++i) contracts[i] = &copies[i];
   config.contracts = contracts.data();
   config.num_contracts = contracts.size();
   attnplan_planner* made = nullptr;
@@ -98,13 +124,16 @@ Plan::Plan(const Description& d, const Step& step, Kernels kernels) {
   const std::unique_ptr<attnplan_scratch, ScratchDeleter> scratch(scratch_made);
 
   attnplan_step lengths = ATTNPLAN_STEP_INIT;
-  lengths.query_lens = step.query_lens.data();
-  lengths.seq_lens = step.seq_lens.data();
+  constexpr int32_t kNone = 0;  // for a batch without requests
+  lengths.query_lens = step.requests() > 0 ? step.query_lens.data() : &kNone;
+  lengths.seq_lens = step.requests() > 0 ? step.seq_lens.data() : &kNone;
   lengths.num_reqs = step.requests();
   lengths.phase = step.phase;
-  lengths.flags = step.exact ? 0 : ATTNPLAN_STEP_SEQ_LENS_INEXACT;
+  lengths.flags = (step.exact ? 0 : ATTNPLAN_STEP_SEQ_LENS_INEXACT) |
+                  (step.exact_rows ? 0 : ATTNPLAN_STEP_QUERY_LENS_INEXACT);
+  if (step.rows() == 0) lengths.num_tokens_padded = step.graph_rows;
   attnplan_group group = ATTNPLAN_GROUP_INIT;
-  group.block_ids = step.block_ids.data();
+  group.block_ids = step.block_ids.empty() ? &kNone : step.block_ids.data();
   group.columns = step.columns;
   size_t room = 0;
   check(attnplan_plan_size(planner.get(), scratch.get(), &lengths, &group, &room, &error), error,
@@ -113,6 +142,12 @@ Plan::Plan(const Description& d, const Step& step, Kernels kernels) {
   check(attnplan_plan_build(planner.get(), scratch.get(), &lengths, &group, blob_.get(), room,
                             &bytes_, &error),
         error, "plan");
+}
+
+int64_t Plan::rows() const {
+  const attnplan_plan_header& header = *attnplan_plan_get_header(data(), bytes_);
+  return header.graph_kind == ATTNPLAN_GRAPH_FULL ? std::max(header.num_rows, header.graph_rows)
+                                                  : header.num_rows;
 }
 
 attnplan_section_view Plan::section(int32_t id) const {

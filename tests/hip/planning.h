@@ -22,6 +22,8 @@ class Plan {
 
   const void* data() const { return blob_.get(); }
   size_t bytes() const { return bytes_; }
+  // Rows of the output, those of a full graph included.
+  int64_t rows() const;
   int32_t num_segments() const { return attnplan_plan_get_header(data(), bytes_)->num_segments; }
   const attnplan_segment& segment(int32_t i) const {
     return attnplan_plan_get_segments(data(), bytes_)[i];

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "hip/launch.h"
+#include "hip/other_steps.h"
+#include "hip/plan_edit.h"
 #include "hip/planning.h"
 #include "hip/tensors.h"
 
@@ -26,7 +28,8 @@ void check(int error, const char* what) {
 
 Problem::Problem(const Description& description)
     : description_(description),
-      step_(draw_step(description_)),
+      planned_(draw_step(description_)),
+      step_(description_.way == Way::kKeyless ? without_tokens(description_, planned_) : planned_),
       contents_(description_, step_),
       reference_(compute_reference(description_, step_, contents_)) {}
 
@@ -35,19 +38,27 @@ Verdict Problem::solve() const {
     switch (description_.way) {
       case Way::kPlan:
         return solve(description_.kernels);
+      case Way::kPadded:
+        return solve(description_.kernels);
       case Way::kRefresh:
       case Way::kGraph:
+      case Way::kTaken:
         return solve_refreshed();
-      default:
+      case Way::kReplayed:
+      case Way::kKeyless:
+        return solve_edited();
+      case Way::kWrite:
         return solve_written();
     }
+    return failed("no such way");
   } catch (const std::exception& error) {
     return failed(error.what());
   }
 }
 
 Verdict Problem::solve_refreshed() const {
-  const Step bounds = draw_bounds(description_, step_);
+  const Step bounds = description_.way == Way::kTaken ? draw_shares(description_, step_)
+                                                      : draw_bounds(description_, step_);
   const Plan plan(description_, bounds, description_.kernels);
   Tensors tensors(description_, step_, contents_, plan, workspace_bytes(description_, step_, plan));
   if (description_.way == Way::kGraph) {
@@ -57,6 +68,23 @@ Verdict Problem::solve_refreshed() const {
     refresh(description_, step_, plan, tensors, lengths);
     launch(description_, step_, contents_, plan, tensors);
   }
+  return judge(description_, step_, reference_, tensors);
+}
+
+// The device's copy of the plan is not what the launches were made of.
+Verdict Problem::solve_edited() const {
+  const bool replayed = description_.way == Way::kReplayed;
+  const Plan plan(description_, planned_, description_.kernels);
+  const Plan launched(description_, replayed ? draw_other(planned_) : planned_,
+                      description_.kernels);
+  Tensors tensors(description_, step_, contents_, plan,
+                  workspace_bytes(description_, step_, launched));
+  if (replayed) {
+    write_over(launched, plan, &tensors.plan);
+  } else {
+    take_tokens(plan, step_, &tensors.plan);
+  }
+  launch(description_, step_, contents_, launched, tensors);
   return judge(description_, step_, reference_, tensors);
 }
 

@@ -30,7 +30,10 @@ class Problem {
   Verdict solve_written() const;
   void replay(const Step& bounds, const Plan& plan, Tensors* tensors) const;
 
+  Verdict solve_edited() const;
+
   Description description_;
+  Step planned_;
   Step step_;
   Contents contents_;
   Reference reference_;

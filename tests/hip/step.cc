@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hip/other_steps.h"
 #include "property/dice.h"
 
 namespace attnplan::hip_test {
@@ -18,13 +19,13 @@ class Drawing {
     step_ = step;
     switch (d_.batch) {
       case Batch::kUniform: {
-        const int32_t context = dice_->in32(0, size_.context);
+        const int32_t context = least_context() + dice_->in32(0, size_.context);
         for (int32_t n = count(); n > 0; --n) add(1, context);
         break;
       }
       case Batch::kVerify: {
         const int32_t rows = dice_->in32(2, 8);
-        for (int32_t n = count(); n > 0; --n) add(rows, context());
+        for (int32_t n = count(); n > 0; --n) add(rows, least_context() + context());
         break;
       }
       case Batch::kRagged:
@@ -67,12 +68,17 @@ class Drawing {
             add_keys(dice_->in32(1, 40), dice_->pick<int32_t>({0, 1, 5, 30}));
         }
         break;
+      case Batch::kIdle:
+        for (int32_t n = dice_->in32(0, 2); n > 0; --n) add_pad();
+        break;
     }
   }
 
  private:
   int32_t count() { return dice_->in32(1, size_.requests); }
   int32_t context() { return dice_->in32(0, size_.context); }
+  // A uniform graph is for decodes.
+  int32_t least_context() const { return d_.full_width ? 1 : 0; }
   void add(int32_t rows, int32_t context) {
     step_->query_lens.push_back(rows);
     step_->seq_lens.push_back(context + rows);
@@ -97,7 +103,8 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // A draft step may be short of a few tokens of its longest request.
 int32_t draw_columns(const Step& step, Dice* dice) {
-  const int32_t longest = *std::max_element(step.seq_lens.begin(), step.seq_lens.end());
+  int32_t longest = 0;
+  for (const int32_t length : step.seq_lens) longest = std::max(longest, length);
   if (step.phase == ATTNPLAN_PHASE_DRAFT) {
     return std::max(static_cast<int32_t>((longest - 1) / step.block_size), 1);
   }
@@ -154,9 +161,15 @@ Step draw_step(const Description& description) {
   step.block_size = description.block_size;
   Drawing(description, &dice).lengths(&step);
   step.columns = draw_columns(step, &dice);
+  if (description.way == Way::kTaken || description.way == Way::kReplayed) ++step.columns;  // room
   step.row_begin.push_back(0);
   for (const int32_t rows : step.query_lens) step.row_begin.push_back(step.row_begin.back() + rows);
   draw_blocks(description, &step, &dice);
+  if (description.graph_pads >= 0) {
+    const int64_t rows =
+        std::max<int64_t>(step.rows(), kOtherRows * (description.way == Way::kReplayed));
+    step.graph_rows = static_cast<int32_t>(rows) + description.graph_pads;
+  }
   return step;
 }
 

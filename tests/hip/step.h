@@ -13,7 +13,9 @@ struct Step {
   std::vector<int32_t> seq_lens;   // before any clamp
   std::vector<int32_t> block_ids;  // [requests, columns]; nonsense behind the live ones
   attnplan_phase phase = ATTNPLAN_PHASE_TARGET;
-  bool exact = true;  // else seq_lens are upper bounds
+  bool exact = true;       // else seq_lens are upper bounds
+  bool exact_rows = true;  // else query_lens are how the host would share out their sum
+  int32_t graph_rows = 0;  // of the full graph that the batch runs in; 0: of none
   int32_t block_size = 0;
   int32_t columns = 0;
   int32_t num_blocks = 0;  // of the cache

@@ -21,11 +21,11 @@ cpu::AttentionShape shape_of(const Description& d) {
 size_t query_bytes(const Description& d, const Step& step) {
   return 2 * static_cast<size_t>(step.rows() * strides_of(d).q_row);
 }
-size_t out_bytes(const Description& d, const Step& step) {
-  return 2 * static_cast<size_t>(step.rows() * strides_of(d).out_row);
+size_t out_bytes(const Description& d, const Plan& plan) {
+  return 2 * static_cast<size_t>(plan.rows() * strides_of(d).out_row);
 }
-size_t lse_bytes(const Description& d, const Step& step) {
-  return 4 * static_cast<size_t>(step.rows() * strides_of(d).lse_row);
+size_t lse_bytes(const Description& d, const Plan& plan) {
+  return 4 * static_cast<size_t>(plan.rows() * strides_of(d).lse_row);
 }
 
 size_t cache_bytes(const Description& d, const Step& step) {
@@ -145,8 +145,8 @@ Tensors::Tensors(const Description& d, const Step& step, const Contents& content
     fill_scales(d, step, contents, layout, Tensor::kKey, &k_scales);
     fill_scales(d, step, contents, layout, Tensor::kValue, &v_scales);
   }
-  out.emplace(out_bytes(d, step), kNan);
-  if (d.lse) lse.emplace(lse_bytes(d, step), kNan);
+  out.emplace(out_bytes(d, made), kNan);
+  if (d.lse) lse.emplace(lse_bytes(d, made), kNan);
   workspace.emplace(workspace_bytes, kNan);
 }
 
