@@ -37,8 +37,8 @@ std::string words(const Description& d) {
   if (d.work == ATTNPLAN_WORK_FIXED) out << " " << d.work_fixed_tokens;
   out << " over " << d.num_workers << " workers";
   if (d.graph_pads >= 0) {
-    out << ", " << d.graph_pads << (d.full_width ? " full-width" : "") << " rows of a graph"
-        << (d.compact ? ", compact" : "");
+    out << ", " << d.graph_pads << (d.full_width ? " full-width" : "") << " rows of a"
+        << (d.piecewise ? " piecewise graph" : " graph") << (d.compact ? ", compact" : "");
   }
   return out.str();
 }

@@ -99,6 +99,7 @@ struct Description {
   int64_t max_rows = 0;  // judged against the reference; 0: all
 
   int32_t graph_pads = -1;  // rows that a full graph adds; negative: there is no graph
+  bool piecewise = false;   // attention is outside of it: there are no rows behind the batch
   bool full_width = false;  // they are requests of one token, as a uniform kernel may want them
   bool compact = false;     // the layout of a plan with a graph
 

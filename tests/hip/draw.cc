@@ -67,15 +67,19 @@ void draw_plan(Dice* dice, Description* d) {
   d->dense = dice->percent(50);
 }
 
-// Behind all that is drawn without a graph.
+// From dice of its own: what is drawn without a graph stays what it was.
 void draw_graph(Description* d) {
-  if (d->way != Way::kPadded && d->way != Way::kReplayed) return;
   Dice dice(mix(d->name, d->seed));
-  const bool uniform = d->batch == Batch::kUniform || d->batch == Batch::kVerify;
+  const bool needs_one = d->way == Way::kPadded || d->way == Way::kReplayed;
+  const bool may_have_one =
+      d->way == Way::kRefresh || d->way == Way::kGraph || d->way == Way::kTaken;
+  if (!needs_one && !(may_have_one && dice.percent(50))) return;
   d->graph_pads = dice.percent(20) && d->batch != Batch::kIdle ? 0 : dice.in32(1, 30);
-  if (d->way == Way::kReplayed) return;
+  if (d->way != Way::kPadded) return;
+  const bool uniform = d->batch == Batch::kUniform || d->batch == Batch::kVerify;
   d->full_width = uniform && dice.percent(50);
   d->compact = dice.percent(50);
+  d->piecewise = !d->full_width && d->batch != Batch::kIdle && dice.percent(30);
 }
 
 }  // namespace

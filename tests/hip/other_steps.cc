@@ -59,6 +59,7 @@ Step draw_shares(const Description& d, const Step& step) {
   }
   count_rows(&out);
   fill_blocks(&out);
+  if (d.graph_pads >= 0) out.graph_rows = static_cast<int32_t>(out.rows()) + d.graph_pads;
   return out;
 }
 

@@ -48,10 +48,10 @@ attnplan_config config_of(const Description& d, const attnplan_kv_cache* cache,
   return config;
 }
 
-// One full graph, and limits that every step of it keeps.
+// One graph, and limits that every step of it keeps.
 void add_graph(const Description& d, const Step& step, attnplan_config* config) {
   if (step.graph_rows == 0) return;
-  config->graph_full = {&step.graph_rows, 1};
+  (d.piecewise ? config->graph_piecewise : config->graph_full) = {&step.graph_rows, 1};
   config->section_layout = d.compact ? ATTNPLAN_SECTIONS_COMPACT : ATTNPLAN_SECTIONS_FIXED;
   config->max_model_len = step.columns * step.block_size;
   config->max_num_seqs = step.graph_rows + 8;

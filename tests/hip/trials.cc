@@ -24,6 +24,7 @@ class Selecting {
     for (const KernelLine& line : kKernelLines) {
       for (int b = 0; b < kNumBatches; ++b) add_batch(line, static_cast<Batch>(b));
       add_ways(line);
+      add_pads(line);
       if (selection_.quick) continue;
       add_long(line);
       add_huge(line);
@@ -56,6 +57,15 @@ class Selecting {
         if (way == Way::kGraph && !kHasGraphs) continue;
         add(draw_way(line, batch, way, selection_.seed, kSmall));
       }
+    }
+  }
+
+  // Over all kernels every way that rows lose their keys, several times.
+  void add_pads(const KernelLine& line) {
+    const auto index = static_cast<int>(&line - kKernelLines);
+    for (int i = 0; i < (selection_.quick ? 2 : kNumPadTrials); ++i) {
+      const PadTrial& trial = kPadTrials[(5 * index + i) % kNumPadTrials];
+      add(draw_way(line, trial.batch, trial.way, selection_.seed, kSmall));
     }
   }
 
