@@ -31,14 +31,15 @@ struct PadTrial {
   Batch batch;
 };
 constexpr PadTrial kPadTrials[] = {
-    {Way::kPadded, Batch::kUniform},   {Way::kPadded, Batch::kVerify},
-    {Way::kPadded, Batch::kRagged},    {Way::kPadded, Batch::kPads},
-    {Way::kPadded, Batch::kMixed},     {Way::kPadded, Batch::kEmpty},
-    {Way::kPadded, Batch::kIdle},      {Way::kReplayed, Batch::kVerify},
-    {Way::kReplayed, Batch::kMixed},   {Way::kReplayed, Batch::kPads},
-    {Way::kReplayed, Batch::kPrefill}, {Way::kReplayed, Batch::kIdle},
-    {Way::kKeyless, Batch::kRagged},   {Way::kKeyless, Batch::kMixed},
-    {Way::kKeyless, Batch::kExtend},   {Way::kTaken, Batch::kPads}};
+    {Way::kPadded, Batch::kUniform},  {Way::kPadded, Batch::kVerify},
+    {Way::kPadded, Batch::kRagged},   {Way::kPadded, Batch::kPads},
+    {Way::kPadded, Batch::kMixed},    {Way::kPadded, Batch::kEmpty},
+    {Way::kPadded, Batch::kIdle},     {Way::kReplayed, Batch::kVerify},
+    {Way::kReplayed, Batch::kRagged}, {Way::kReplayed, Batch::kMixed},
+    {Way::kReplayed, Batch::kPads},   {Way::kReplayed, Batch::kPrefill},
+    {Way::kReplayed, Batch::kIdle},   {Way::kKeyless, Batch::kRagged},
+    {Way::kKeyless, Batch::kMixed},   {Way::kKeyless, Batch::kExtend},
+    {Way::kTaken, Batch::kPads}};
 constexpr int kNumPadTrials = sizeof(kPadTrials) / sizeof(kPadTrials[0]);
 
 std::string name_of(const KernelLine& line);

@@ -66,8 +66,8 @@ Step draw_shares(const Description& d, const Step& step) {
 Step draw_other(const Step& step) {
   Step out = step;
   out.phase = ATTNPLAN_PHASE_TARGET;
-  out.query_lens = {1, 2, 10, 10};  // two decodes, an extend, a prefill
-  out.seq_lens = {4, 3, 12, 10};
+  out.query_lens = {1, 10, 10};  // a decode, an extend, a prefill
+  out.seq_lens = {4, 12, 10};
   count_rows(&out);
   out.block_ids.clear();
   fill_blocks(&out);

@@ -10,7 +10,7 @@
 namespace attnplan::hip_test {
 
 // Rows of draw_other.
-constexpr int32_t kOtherRows = 23;
+constexpr int32_t kOtherRows = 21;
 
 // The same batch, but some requests have no token any more: they keep their rows.
 Step without_tokens(const Description& description, const Step& step);
@@ -19,7 +19,8 @@ Step without_tokens(const Description& description, const Step& step);
 // of `step` has a row, of another request or beyond the rows that there are. All are decodes.
 Step draw_shares(const Description& description, const Step& step);
 
-// Another batch under the same graph, of three segments.
+// Another batch under the same graph, of three segments. The last of them, read with the lists of a
+// plan that does not have it, serves a request again at rows of others or behind the batch.
 Step draw_other(const Step& step);
 
 }  // namespace attnplan::hip_test
