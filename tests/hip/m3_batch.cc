@@ -72,6 +72,11 @@ M3Batch::M3Batch(int32_t requests, int32_t max_rows, int32_t max_len, int32_t pa
   for (size_t i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[dice->next() % i]);
   page_indices.assign(ids.begin(), ids.begin() + total);
   dense = dice->percent(50);
+  header.num_rows = header.graph_rows = num_rows();
+  if (dice->percent(50)) {
+    header.graph_kind = ATTNPLAN_GRAPH_FULL;
+    header.graph_rows += dice->in32(0, 9);
+  }
   fill_table();
 }
 

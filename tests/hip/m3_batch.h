@@ -24,6 +24,8 @@ struct M3Batch {
   void fill(AttentionArgs* args) const;
 
   int32_t num_rows() const { return static_cast<int32_t>(row_request.size()); }
+  // With those that the graph adds behind, of which no list knows.
+  int32_t all_rows() const { return header.graph_rows; }
   int32_t num_requests() const { return static_cast<int32_t>(seq_lens.size()); }
   // Of one token of a request: the page's id and the token's place in the page.
   int64_t page_of(int32_t request, int32_t token) const {
@@ -33,7 +35,7 @@ struct M3Batch {
   int32_t page_size;
   int32_t num_pages;
   bool dense;                        // the kernels get a table of pages, else lists
-  attnplan_plan_header header = {};  // of a plan with one segment, and no graph
+  attnplan_plan_header header = {};  // of a plan with one segment, half of them in a full graph
   attnplan_segment segment = {};
   std::vector<int32_t> starts;  // QUERY_START_LOC of the segment
   std::vector<int32_t> seq_lens, context_lens;

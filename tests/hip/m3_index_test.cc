@@ -35,9 +35,9 @@ struct IndexStep {
       max_blocks = std::max(max_blocks, (length + kM3BlockKeys - 1) / kM3BlockKeys);
     }
     scores.assign(static_cast<size_t>(heads * batch.num_rows() * max_blocks), NAN);
-    selected.assign(static_cast<size_t>(heads * batch.num_rows() * params.top_k), kUntouched);
-    table.assign(static_cast<size_t>(heads * batch.num_rows() * params.top_k * 8), kUntouched);
-    context.assign(static_cast<size_t>(heads * batch.num_rows()), kUntouched);
+    selected.assign(static_cast<size_t>(heads * batch.all_rows() * params.top_k), kUntouched);
+    table.assign(static_cast<size_t>(heads * batch.all_rows() * params.top_k * 8), kUntouched);
+    context.assign(static_cast<size_t>(heads * batch.all_rows()), kUntouched);
   }
 
   M3IndexArgs args() {
@@ -60,7 +60,7 @@ struct IndexStep {
     args.init_blocks = params.init_blocks;
     args.local_blocks = params.local_blocks;
     args.selected = selected.data();
-    args.selected_head_stride = batch.num_rows() * params.top_k;
+    args.selected_head_stride = batch.all_rows() * params.top_k;
     args.sparse_table = table.data();
     args.sparse_context = context.data();
     return args;
@@ -83,7 +83,7 @@ struct IndexStep {
   }
   std::vector<int32_t> row_blocks(int32_t row, int32_t head) const {
     const auto* from =
-        &selected[static_cast<size_t>((head * batch.num_rows() + row) * params.top_k)];
+        &selected[static_cast<size_t>((head * batch.all_rows() + row) * params.top_k)];
     return {from, from + params.top_k};
   }
   std::vector<double> query(int32_t row, int32_t head) const {
@@ -107,14 +107,28 @@ struct IndexStep {
 };
 
 // What rows of other segments got: nothing.
-void expect_untouched(const IndexStep& step) {
-  for (int32_t row = 0; row < step.batch.segment.row_begin; ++row) {
+void expect_untouched(const IndexStep& step, int32_t rows) {
+  for (int32_t row = 0; row < rows; ++row) {
     for (int32_t head = 0; head < step.heads; ++head) {
       for (int32_t block = 0; block < step.max_blocks; ++block) {
         ASSERT_TRUE(std::isnan(step.row_scores(row, head)[block]));
       }
       for (const int32_t block : step.row_blocks(row, head)) ASSERT_EQ(block, kUntouched);
       ASSERT_EQ(step.context[static_cast<size_t>(row * step.heads + head)], kUntouched);
+    }
+  }
+}
+
+// Rows that a graph adds attend nothing.
+void expect_graph_rows(const IndexStep& step) {
+  const auto entries = static_cast<size_t>(step.params.top_k) * 8;
+  for (int32_t row = step.batch.num_rows(); row < step.batch.all_rows(); ++row) {
+    for (int32_t head = 0; head < step.heads; ++head) {
+      for (const int32_t block : step.row_blocks(row, head)) ASSERT_EQ(block, -1);
+      const auto unit = static_cast<size_t>(row * step.heads + head);
+      ASSERT_EQ(step.context[unit], 0);
+      const auto* table = &step.table[unit * entries];
+      ASSERT_EQ(std::vector<int32_t>(table, table + entries), std::vector<int32_t>(entries));
     }
   }
 }
@@ -158,7 +172,8 @@ void expect_pages(const IndexStep& step, int32_t row, int32_t head) {
 }
 
 void check_step(const IndexStep& step, bool exact) {
-  expect_untouched(step);
+  expect_untouched(step, step.batch.segment.row_begin);
+  expect_graph_rows(step);
   for (int32_t request = step.batch.segment.req_begin; request < step.batch.num_requests();
        ++request) {
     const std::vector<double> keys = step.cache.rows(step.batch, request, 0);
@@ -272,6 +287,21 @@ TYPED_TEST(M3Index, RanksAsTheExecutorDoes) {
             << "seed " << seed << ", row " << row;
       }
     }
+  }
+}
+
+// A captured launch whose segment the plan of the replay does not have.
+TYPED_TEST(M3Index, WithoutItsSegmentTakesTheRowsOfTheGraphAlone) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    property::Dice dice(seed);
+    M3Batch batch(3, 5, 300, 16, &dice);
+    batch.header.num_segments = 0;
+    batch.header.graph_kind = ATTNPLAN_GRAPH_FULL;
+    batch.header.graph_rows = batch.num_rows() + 7;
+    IndexStep step(batch, Cache::kBf16, true, 2, true, {}, &dice);
+    step.run<TypeParam, Cache::kBf16, 1>(seed);
+    expect_untouched(step, batch.num_rows());
+    expect_graph_rows(step);
   }
 }
 

@@ -32,8 +32,8 @@ struct SparseStep {
         k_scale(is_fp8(format) ? 0.75f : 1.0f),
         v_scale(is_fp8(format) ? 1.5f : 1.0f),
         queries(draw_queries(rows_size(), bf16_, false, dice)),
-        out(rows_size(), kUntouched),
-        lse(rows_size() / kHeadSize, NAN) {
+        out(rows_size() + graph_size(), kUntouched),
+        lse(out.size() / kHeadSize, NAN) {
     draw_selection(dice);
     const int32_t units = (batch.segment.row_end - batch.segment.row_begin) * kv_heads;
     slots = units * splits + dice->in32(0, std::max(units - 1, 0));
@@ -43,6 +43,10 @@ struct SparseStep {
 
   size_t rows_size() const {
     return static_cast<size_t>(batch.num_rows()) * kv_heads * group * kHeadSize;
+  }
+
+  size_t graph_size() const {
+    return static_cast<size_t>(batch.all_rows() - batch.num_rows()) * kv_heads * group * kHeadSize;
   }
 
   // Any of the live blocks, mostly the row's own among them, in any order.
@@ -152,13 +156,22 @@ void compare_row(const SparseStep& step, int32_t row, int32_t head, const Expect
   }
 }
 
-void check_step(const SparseStep& step) {
-  const M3Batch& batch = step.batch;
-  const int32_t heads = step.kv_heads * step.group;
-  for (size_t i = 0; i < static_cast<size_t>(batch.segment.row_begin * heads); ++i) {
+// The first rows are those of other segments, rows that a graph adds attend nothing.
+void expect_other_rows(const SparseStep& step, int32_t untouched) {
+  const auto heads = static_cast<size_t>(step.kv_heads * step.group);
+  for (size_t i = 0; i < static_cast<size_t>(untouched) * heads; ++i) {
     ASSERT_EQ(step.out[i * kHeadSize], kUntouched);
     ASSERT_TRUE(std::isnan(step.lse[i]));
   }
+  for (size_t i = step.rows_size(); i < step.out.size(); ++i) ASSERT_EQ(step.out[i], 0);
+  for (size_t i = step.rows_size() / kHeadSize; i < step.lse.size(); ++i) {
+    ASSERT_EQ(step.lse[i], -INFINITY);
+  }
+}
+
+void check_step(const SparseStep& step) {
+  const M3Batch& batch = step.batch;
+  expect_other_rows(step, batch.segment.row_begin);
   for (int32_t request = batch.segment.req_begin; request < batch.num_requests(); ++request) {
     const int32_t at = request - batch.segment.req_begin;
     for (int32_t kv_head = 0; kv_head < step.kv_heads; ++kv_head) {
@@ -214,6 +227,24 @@ TYPED_TEST(M3SparseAttention, IsThatOfTheOracleOnShuffledPages) {
   check<TypeParam, Cache::kE4m3fn, true>();
   check<TypeParam, Cache::kE4m3fnuz, true>();
   check<TypeParam, Cache::kE5m2, true>();
+}
+
+// A captured launch whose segment the plan of the replay does not have.
+TYPED_TEST(M3SparseAttention, WithoutItsSegmentTakesTheRowsOfTheGraphAlone) {
+  using Traits = AttentionTraits<TypeParam, Cache::kBf16, kHeadSize, kHeadSize, false, 1>;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    property::Dice dice(seed);
+    M3Batch batch(3, 3, 300, 16, &dice);
+    batch.header.num_segments = 0;
+    batch.header.graph_kind = ATTNPLAN_GRAPH_FULL;
+    batch.header.graph_rows = batch.num_rows() + 7;
+    SparseStep step(batch, Cache::kBf16, false, true, 2, 4, seed % 2 == 0 ? 1 : 3, &dice);
+    const M3SparseArgs args = step.args();
+    const auto options = simt::options_for<TypeParam>(seed);
+    simt::launch(options, 2, kAttentionWaves * TypeParam::kWave, [&] { m3_sparse<Traits>(args); });
+    simt::launch(options, 2, kM3MergeThreads, [&] { m3_merge<TypeParam>(args); });
+    expect_other_rows(step, batch.num_rows());
+  }
 }
 
 TEST(M3Splits, FillTheDeviceWithoutIdleParts) {
