@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hip/key_block.h"
+#include "hip/key_scales.h"
 #include "hip/softmax.h"
 #include "hip/wave_query.h"
 
@@ -149,17 +150,28 @@ struct Attention {
       next = step_begin(task, step);
       next_pages.load(cursor, next);
     }
-    ATTNPLAN_DEVICE void fetch_keys(int lane) {
+    ATTNPLAN_DEVICE void fetch_keys(const AttentionArgs& args, const WaveTask& task, int lane) {
       k.load(k_tensor, pages_per_stride, k_base, cursor, next_pages, next, lane);
+      if constexpr (T::kFp8) {
+        if (has(kScaledK)) {
+          k_scales.load(read_again(args).k_scales, pages_per_stride, task.kv_head, cursor,
+                        next_pages, next, lane);
+        }
+      }
       prefetch_fence();
       schedule_fence();
     }
     // And makes the step that was the next one the current one.
-    ATTNPLAN_DEVICE void fetch_values(int lane) {
+    ATTNPLAN_DEVICE void fetch_values(const AttentionArgs& args, const WaveTask& task, int lane) {
       schedule_fence();
       v.load(v_tensor, pages_per_stride, v_base, cursor, next_pages, next, lane);
+      if constexpr (T::kFp8) {
+        if (has(kScaledV)) {
+          v_scales.load(read_again(args).v_scales, pages_per_stride, task.kv_head, cursor,
+                        next_pages, next, lane);
+        }
+      }
       prefetch_fence();
-      pages = next_pages;
       key = next;
     }
 
@@ -175,10 +187,13 @@ struct Attention {
     // By scales of single tokens; one register for both, where two conditions would take four.
     static constexpr int kScaledK = 1, kScaledV = 2;
     const int scaled;
+    ATTNPLAN_DEVICE bool has(int what) const { return (uniform_here(scaled) & what) != 0; }
     int32_t key, next;  // the first of the current and of the next step
-    StepPages<T> pages, next_pages;
+    StepPages<T> next_pages;
     KeyRegisters<T> k;
     ValueRegisters<T> v;
+    KeyScales<T> k_scales;
+    KeyScales<T> v_scales;
   };
 
   // K of the next step is fetched while V of the current one is on its way and in use, V after
@@ -188,13 +203,13 @@ struct Attention {
     if (range.step >= range.last_step) return;
     Stream stream(args, task);
     stream.find(task, range.step);
-    stream.fetch_keys(lane);
-    stream.fetch_values(lane);
+    stream.fetch_keys(args, task, lane);
+    stream.fetch_values(args, task, lane);
     while (range.step + task.step_stride < range.last_step) {
       range.step += task.step_stride;
       stream.find(task, range.step);
       advance<true>(args, task, range, lane, stream);
-      stream.fetch_values(lane);
+      stream.fetch_values(args, task, lane);
     }
     // The last step by itself: a branch around a load in the loop would cost AMD's compiler its
     // count of the loads in flight.
@@ -210,11 +225,9 @@ struct Attention {
     score(stream.k, scores);
     schedule_fence();
     if constexpr (T::kFp8) {  // scales of single tokens: K's belong to the scores, V's to P
-      if ((uniform_here(stream.scaled) & Stream::kScaledK) != 0) {
-        scale_keys<true>(args, read_again(args).k_scales, task, stream, lane, scores);
-      }
+      if (stream.has(Stream::kScaledK)) stream.k_scales.apply(lane_here<Arch>(), scores);
     }
-    if constexpr (kMore) stream.fetch_keys(lane);
+    if constexpr (kMore) stream.fetch_keys(args, task, lane);
     float scale = stream.scale_log2;
     if (stream.soft_cap_log2 > 0) {
       cap(scale, stream.soft_cap_log2, scores);
@@ -230,8 +243,9 @@ struct Attention {
       softmax[i].step(scale, scores[i], out[i]);
     }
     if constexpr (T::kFp8) {
-      if ((uniform_here(stream.scaled) & Stream::kScaledV) != 0) {
-        scale_keys<false>(args, read_again(args).v_scales, task, stream, lane, scores);
+      if (stream.has(Stream::kScaledV)) {
+        stream.v_scales.clear_from(range.limit - key, lane_here<Arch>());
+        stream.v_scales.apply(lane_here<Arch>(), scores);
       }
     }
     accumulate(stream.v, scores);
@@ -291,38 +305,6 @@ struct Attention {
         if (static_cast<uint32_t>(seen) >= count[s]) scores[i][u][t][e] = hidden;
         schedule_fence();
       });
-    }
-  }
-
-  // Multiplies by the scale of each key. Keys that nobody sees get no load beyond their page.
-  template <bool kOfK>
-  ATTNPLAN_DEVICE static void scale_keys(
-      const AttentionArgs& args, const ScaleTensor& scales, const WaveTask& task,
-      const Stream& stream, int lane, float (&scores)[T::kQueryTiles][T::kBlocks][Mma::kTiles][4]) {
-    const int32_t key = stream.key;
-    ATTNPLAN_UNROLL for (int u = 0; u < T::kBlocks; ++u) {
-      const int own = u * T::kBlockKeys + Mma::kKeys * Mma::group(lane);
-      int32_t id = stream.pages.id[0];
-      ATTNPLAN_UNROLL for (int i = 1; i < T::kPages; ++i) {
-        id = own >= 16 * i ? stream.pages.id[i] : id;
-      }
-      const float* from =
-          scales.data +
-          page_offset(scales.block_stride, scales.page_stride, args.pages_per_stride, id) +
-          task.kv_head * scales.head_stride + stream.cursor.token(key + own) * scales.token_stride;
-      ATTNPLAN_UNROLL for (int t = 0; t < Mma::kTiles; ++t) {
-        ATTNPLAN_UNROLL for (int c = 0; c < Mma::kColumns; ++c) {
-          const int slot = Mma::key_slot(t, c);
-          float scale = float_of(load_words<1>(from + slot * scales.token_stride).w[0]);
-          // Nothing behind the last token was ever written: P = 0 must not meet a NaN.
-          if (!kOfK && key + own + slot >= smaller(task.kv_end, task.seq_len)) scale = 0;
-          ATTNPLAN_UNROLL for (int i = 0; i < T::kQueryTiles; ++i) {
-            ATTNPLAN_UNROLL for (int s = 0; s < kQueries; ++s) {
-              scores[i][u][t][c + s * Mma::kColumns] *= scale;
-            }
-          }
-        }
-      }
     }
   }
 
