@@ -103,22 +103,6 @@ def _loops(blocks, dominators, before):
     return [(header, *found) for header, found in loops.items()]
 
 
-def _best_in_flight(blocks, header, members, latches):
-    """Among the ways through the loop, the one whose strictest wait is mildest."""
-    best = {header: blocks[header].fewest_in_flight()}
-    todo = [header]
-    while todo:
-        i = todo.pop()
-        for j in blocks[i].next:
-            if j not in members or j == header:
-                continue
-            reached = min(best[i], blocks[j].fewest_in_flight())
-            if reached > best.get(j, -1):
-                best[j] = reached
-                todo.append(j)
-    return max(best[i] for i in latches)
-
-
 def _inner_loop(blocks):
     """Figures of the innermost loop with most matrix instructions; None where there is none."""
     dominators, before = _dominators(blocks)
@@ -134,9 +118,9 @@ def _inner_loop(blocks):
             chosen, most = loop, count
     if chosen is None:
         return None
-    header, members, latches = chosen
+    _, members, latches = chosen
     every_step = [blocks[i] for i in members if all(i in dominators[j] for j in latches)]
-    in_flight = _best_in_flight(blocks, header, members, latches)
+    in_flight = min(blocks[i].fewest_in_flight() for i in members)
     return {
         "mfma": sum(block.count(_MATRIX) for block in every_step),
         "wide_loads": sum(block.count(_WIDE) for block in every_step),

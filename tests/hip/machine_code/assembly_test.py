@@ -64,15 +64,9 @@ class Assembly(unittest.TestCase):
         self.assertEqual(read(wait=0)["loop"]["in_flight"], 0)
         self.assertEqual(len(list(machine_code.faults(read(wait=0)))), 1)
 
-    def test_waits_off_the_usual_way_are_none(self):
-        self.assertEqual(read(side="\ts_waitcnt vmcnt(0)")["loop"]["in_flight"], 1)
-
-    def test_a_wait_on_both_ways_counts(self):
-        body = _STEP.format(wait=3, side="\ts_waitcnt vmcnt(0)\n\ts_branch .LBB0_5")
-        body = body.replace(".LBB0_3:", ".LBB0_3:\n\ts_waitcnt vmcnt(2)\n.LBB0_5:")
-        self.assertEqual(read(body=body)["loop"]["in_flight"], 2)
-        body = body.replace("vmcnt(2)", "vmcnt(0)")
-        self.assertEqual(read(body=body)["loop"]["in_flight"], 0)
+    def test_waits_count_on_every_way_through_the_loop(self):
+        self.assertEqual(read(wait=3, side="\ts_waitcnt vmcnt(2)")["loop"]["in_flight"], 2)
+        self.assertEqual(len(list(machine_code.faults(read(side="\ts_waitcnt vmcnt(0)")))), 1)
 
     def test_loads_and_products_of_side_ways_do_not_count(self):
         side = "\tglobal_load_dwordx4 v[0:3], v[8:9], off\n\tv_mfma_f32_16x16x16_f16 v[4:7], v[0:1]"
@@ -102,9 +96,17 @@ class Record(unittest.TestCase):
         self.assertEqual(self.complaints(read(waves=4), good), [])
         self.assertEqual(len(self.complaints(read(wait=0), good)), 1)
         self.assertEqual(len(self.complaints(read(body="\tv_nop"), good)), 1)
+        two = _STEP.format(wait=1, side="").replace(
+            "\tglobal", "\tv_mfma_f32_16x16x16_bf16 v[4:7], v[0:1], v[2:3], v[4:7]\n\tglobal")
+        self.assertEqual(len(self.complaints(read(body=two), good)), 1)
         spills = read(body=_STEP.format(wait=1, side="").replace(
             "\tv_readlane", "\tv_readlane_b32 s5, v20, 1\n\tv_readlane"))
         self.assertEqual(len(self.complaints(spills, good)), 1)
+
+    def test_a_kernel_must_be_there_for_each_target(self):
+        record = {"clang": 22, "kernels": {"kernel": {"gfx90a": read(), "gfx942": read()}}}
+        found = machine_code.check({"kernel": {"gfx90a": read()}}, record, True)
+        self.assertEqual(found[0], "kernel gfx942: in the record, but not compiled")
 
     def test_labels(self):
         self.assertEqual(

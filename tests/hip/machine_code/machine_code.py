@@ -117,6 +117,8 @@ def regressions(figures, recorded):
                       ("wide_loads", "16-byte loads in the loop")):
         if before[key] is not None and (loop[key] if loop[key] is not None else 0) < before[key]:
             yield f"{loop[key]} {what}, were {before[key]}"
+    if loop["mfma"] != before["mfma"]:
+        yield f"{loop['mfma']} matrix instructions in the loop, were {before['mfma']}"
     if loop["loop_spills"] > before["loop_spills"]:
         yield f"{loop['loop_spills']} scalar spills in the loop, were {before['loop_spills']}"
 
@@ -134,8 +136,9 @@ def check(measured, record, same_compiler):
             elif same_compiler:
                 found += regressions(figures, before)
             complaints += [f"{kernel} {arch}: {text}" for text in found]
-    complaints += [f"{kernel}: in the record, but not compiled"
-                   for kernel in recorded if kernel not in measured]
+    complaints += [f"{kernel} {arch}: in the record, but not compiled"
+                   for kernel, archs in recorded.items() for arch in archs
+                   if arch not in measured.get(kernel, {})]
     if table.render(record) not in DOCS.read_text():
         complaints.append(f"{DOCS.name} does not hold the table of the record")
     return complaints
@@ -162,7 +165,9 @@ def main():
     else:
         record = json.loads(RECORD.read_text())
         found = check(measured, record, record["clang"] == version)
-        if not found and record["kernels"] != measured:
+        if record["clang"] != version:
+            print(f"the record is of clang {record['clang']}: figures were not compared with it")
+        elif not found and record["kernels"] != measured:
             print("better or other figures than recorded: run this with --update")
     print(*found, f"{len(measured)} kernels, {len(ARCHS)} targets, clang {version}", sep="\n")
     return 1 if found else 0
