@@ -103,8 +103,8 @@ ATTNPLAN_DEVICE void m3_sparse(const M3SparseArgs& args) {
 #if !defined(ATTNPLAN_HIP_EMULATED)
 template <Cache kCache, int kHeadK, int kHeadV, bool kShuffle>
 ATTNPLAN_LAUNCH_BOUNDS(kAttentionWaves* DeviceArch::kWave, 2)
-ATTNPLAN_WAVES_PER_SIMD(is_fp8(kCache) ? 3 : 2)  // more would spill
-    ATTNPLAN_GLOBAL void m3_sparse_kernel(M3SparseArgs args) {
+ATTNPLAN_WAVES_PER_SIMD(attention_waves(kCache, kHeadK)) ATTNPLAN_GLOBAL
+    void m3_sparse_kernel(M3SparseArgs args) {
   m3_sparse<AttentionTraits<DeviceArch, kCache, kHeadK, kHeadV, kShuffle, 1>>(kernel_args(args));
 }
 #endif
