@@ -90,6 +90,12 @@ struct M3Plan {
     check(
         attnplan_hip_contracts(&layer.attention, &config.contracts, &config.num_contracts, &error),
         error, "contracts");
+    const int32_t graph_rows = step.rows() + step.d.graph_pads;
+    if (step.d.graph_pads >= 0) {
+      config.graph_full = {&graph_rows, 1};
+      config.max_model_len = step.columns * kM3BlockSize;
+      config.max_num_seqs = config.max_num_batched_tokens = graph_rows + step.num_requests();
+    }
     attnplan_planner* made = nullptr;
     check(attnplan_planner_create(&config, &made, &error), error, "planner");
     const std::unique_ptr<attnplan_planner, PlannerDeleter> planner(made);
@@ -100,6 +106,7 @@ struct M3Plan {
     lengths.query_lens = step.query_lens.data();
     lengths.seq_lens = step.seq_lens.data();
     lengths.num_reqs = step.num_requests();
+    if (step.d.idle) lengths.num_tokens_padded = graph_rows;
     attnplan_group group = ATTNPLAN_GROUP_INIT;
     group.block_ids = step.block_ids.data();
     group.columns = step.columns;
@@ -110,7 +117,9 @@ struct M3Plan {
     check(attnplan_plan_build(planner.get(), scratch.get(), &lengths, &group, blob.get(), room,
                               &bytes, &error),
           error, "plan");
-    segments = attnplan_plan_get_header(blob.get(), bytes)->num_segments;
+    const attnplan_plan_header& header = *attnplan_plan_get_header(blob.get(), bytes);
+    segments = header.num_segments;
+    rows = std::max(header.num_rows, step.d.graph_pads >= 0 ? header.graph_rows : 0);
     for (int32_t s = 0; s < segments; ++s) {
       longest = std::max(longest, attnplan_plan_get_segments(blob.get(), bytes)[s].max_seq_len);
     }
@@ -119,6 +128,7 @@ struct M3Plan {
   std::unique_ptr<void, Free> blob;
   size_t bytes = 0;
   int32_t segments = 0;
+  int32_t rows = 0;     // those of the graph included
   int32_t longest = 1;  // tokens
 };
 
@@ -132,10 +142,11 @@ struct M3Tensors {
               poison_byte(step.d.cache)),
         index(step.index_k.size() * static_cast<size_t>(bytes_of(step.d.index)),
               poison_byte(step.d.index)),
-        selected(static_cast<size_t>(step.rows() * step.d.num_kv_heads * step.d.params.top_k) * 4,
+        selected(static_cast<size_t>(made.rows * step.d.num_kv_heads * step.d.params.top_k) * 4,
                  kNan),
-        out(step.q.size() * 2, kNan),
-        lse(step.q.size() / kM3HeadSize * 4, kNan) {
+        out(static_cast<size_t>(made.rows * step.num_q_heads() * kM3HeadSize) * 2, kNan),
+        lse(static_cast<size_t>(made.rows * step.num_q_heads()) * 4, kNan),
+        rows(made.rows) {
     plan.write(0, made.blob.get(), made.bytes);
     q.write(0, step.q.data(), q.bytes());
     index_q.write(0, step.index_q.data(), index_q.bytes());
@@ -144,6 +155,7 @@ struct M3Tensors {
   }
 
   Buffer plan, q, index_q, cache, index, selected, out, lse;
+  const int32_t rows;
 };
 
 void run(const M3Step& step, const M3Layer& layer, const M3Plan& plan, M3Tensors* tensors) {
@@ -186,7 +198,7 @@ void run(const M3Step& step, const M3Layer& layer, const M3Plan& plan, M3Tensors
   args.workspace = workspace.device();
   args.workspace_bytes = bytes;
   args.selected = select.selected;
-  for (int32_t s = 0; s < plan.segments; ++s) {
+  for (int32_t s = 0; s < std::max(plan.segments, 1); ++s) {
     select.segment = args.segment = s;
     check(attnplan_hip_select(&select, nullptr, &error), error, "selection");
     check(attnplan_hip_launch(&args, nullptr, &error), error, "launch");
@@ -200,6 +212,7 @@ class Judge {
  public:
   Judge(const M3Step& step, const M3Tensors& tensors)
       : step_(step),
+        rows_(tensors.rows),
         selected_(read<int32_t>(tensors.selected)),
         out_(read<uint16_t>(tensors.out)),
         lse_(read<float>(tensors.lse)) {
@@ -220,6 +233,7 @@ class Judge {
         }
       }
     }
+    judge_pads();
     return failures_;
   }
 
@@ -232,6 +246,26 @@ class Judge {
     return values;
   }
 
+  // Rows behind the batch attend nothing.
+  void judge_pads() {
+    const auto none = [&](const auto& values, int64_t per_row, auto value, const char* what) {
+      for (auto i = static_cast<size_t>(step_.rows() * per_row); i < values.size(); ++i) {
+        if (values[i] == value) continue;
+        return fail("row " + std::to_string(static_cast<int64_t>(i) / per_row) + " of " +
+                    std::to_string(rows_) + ": " + what + " " + std::to_string(values[i]));
+      }
+    };
+    none(out_, step_.num_q_heads() * kM3HeadSize, 0, "output");
+    none(lse_, step_.num_q_heads(), -HUGE_VALF, "log-sum-exp");
+    for (int32_t head = 0; head < step_.d.num_kv_heads; ++head) {
+      for (int32_t i = step_.rows() * step_.d.params.top_k; i < rows_ * step_.d.params.top_k; ++i) {
+        const int32_t block =
+            selected_[static_cast<size_t>(head * rows_ * step_.d.params.top_k + i)];
+        if (block != -1) return fail("a row of the graph has block " + std::to_string(block));
+      }
+    }
+  }
+
   void judge_row(int32_t row, int32_t kv_head, const std::vector<double>& index_keys,
                  const std::vector<double>& keys, const std::vector<double>& values) {
     const int32_t position = step_.position(row);
@@ -239,7 +273,7 @@ class Judge {
     const auto blocks = cpu::oracle_m3_blocks(step_.d.params, query.data(),
                                               {index_keys.data(), kM3HeadSize}, position);
     const int32_t* found =
-        &selected_[static_cast<size_t>((kv_head * step_.rows() + row) * step_.d.params.top_k)];
+        &selected_[static_cast<size_t>((kv_head * rows_ + row) * step_.d.params.top_k)];
     if (!std::equal(blocks.begin(), blocks.end(), found)) {
       std::ostringstream text;
       text << "row " << row << ", head " << kv_head << ": blocks";
@@ -282,6 +316,7 @@ class Judge {
   }
 
   const M3Step& step_;
+  const int32_t rows_;
   const std::vector<int32_t> selected_;
   const std::vector<uint16_t> out_;
   const std::vector<float> lse_;
@@ -308,6 +343,8 @@ M3Description draw_m3(uint64_t seed, Format cache, bool shuffle) {
   d.params.top_k = dice.pick({1, 3, 16});
   d.params.init_blocks = dice.in32(0, 1);
   d.params.local_blocks = dice.in32(1, 2);
+  if (dice.percent(60)) d.graph_pads = dice.in32(1, 20);
+  d.idle = d.graph_pads > 0 && dice.percent(30);
   return d;
 }
 
@@ -319,6 +356,8 @@ std::string words(const M3Description& d) {
        << d.page_size << ", " << d.requests << " requests to " << d.max_len << ", top_k "
        << d.params.top_k << ", init " << d.params.init_blocks << ", local "
        << d.params.local_blocks;
+  if (d.graph_pads >= 0) text << ", " << d.graph_pads << " rows of a graph";
+  if (d.idle) text << ", idle";
   return text.str();
 }
 

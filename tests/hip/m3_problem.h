@@ -25,9 +25,11 @@ struct M3Description {
   bool shuffle = false;
   bool page_table = false;
   int32_t page_size = 16;
-  int32_t requests = 5;    // decodes, then extends, then pads
-  int32_t rows = 40;       // of an extend, at most
-  int32_t max_len = 1500;  // tokens
+  int32_t requests = 5;     // decodes, then extends, then pads
+  int32_t rows = 40;        // of an extend, at most
+  int32_t max_len = 1500;   // tokens
+  int32_t graph_pads = -1;  // rows that a full graph adds; negative: there is no graph
+  bool idle = false;        // nothing but pads, under the graph
   cpu::M3Params params;
 };
 M3Description draw_m3(uint64_t seed, Format cache, bool shuffle);

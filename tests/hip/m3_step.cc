@@ -63,7 +63,7 @@ M3Step::M3Step(const M3Description& description) : d(description) {
 void M3Step::draw_lengths() {
   Dice dice(d.seed + 1);
   for (int32_t r = 0; r < d.requests; ++r) {
-    const bool pad = r > 0 && r == d.requests - 1;
+    const bool pad = d.idle || (r > 0 && r == d.requests - 1);
     const bool extends = 2 * r >= d.requests;
     const int32_t query = pad ? 0 : extends ? dice.in32(9, d.rows) : dice.in32(1, 4);
     const int32_t context = dice.percent(20) ? 0 : dice.in32(1, d.max_len);

@@ -20,6 +20,7 @@ struct M3Step {
 
   attnplan_kv_cache cache() const;
   int32_t rows() const { return static_cast<int32_t>(row_request.size()); }
+  int32_t num_q_heads() const { return d.num_kv_heads * d.group; }
   int32_t num_requests() const { return static_cast<int32_t>(query_lens.size()); }
   int32_t position(int32_t row) const {
     const int32_t request = row_request[static_cast<size_t>(row)];
