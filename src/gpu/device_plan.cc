@@ -1,10 +1,13 @@
 #include "gpu/device_plan.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
 namespace attnplan::gpu {
 namespace {
+
+constexpr int64_t kMostPadRows = 1 << 14;  // of a graph, as on the CPU
 
 constexpr uint64_t bit(int32_t section) { return uint64_t{1} << section; }
 constexpr uint64_t kSections = bit(ATTNPLAN_SECTION_QUERY_START_LOC) |
@@ -40,6 +43,11 @@ attnplan_config config_for(const Device& device, const attnplan_config& given,
   config.features = given.features | ATTNPLAN_FEATURE_LSE;
   config.sliding_window = given.sliding_window;
   config.flags = given.flags & ATTNPLAN_CONFIG_SHORT_EXTEND_DECODE;
+  config.graph_full = given.graph_full;
+  config.graph_piecewise = given.graph_piecewise;
+  config.graph_width = given.graph_width;
+  config.graph_max_num_seqs = given.graph_max_num_seqs;
+  config.section_layout = ATTNPLAN_SECTIONS_COMPACT;  // it runs once
   config.order = given.order;
   config.ragged = given.ragged;
   config.max_segments = given.max_segments;
@@ -106,6 +114,8 @@ void DevicePlan::build(const attnplan_config& config, const attnplan_step& step,
   own.is_prefilling = step.is_prefilling;
   own.num_reqs = lengths.size();
   own.phase = step.phase;
+  own.num_tokens_padded = step.num_tokens_padded;
+  own.graph_allow = step.graph_allow;
   const std::vector<int32_t> begin(table.begin.begin(), table.begin.end());
   attnplan_group group = ATTNPLAN_GROUP_INIT;
   constexpr int32_t kNoBlocks = 0;
@@ -119,6 +129,13 @@ void DevicePlan::build(const attnplan_config& config, const attnplan_step& step,
   check(
       attnplan_plan_build(planner.get(), scratch.get(), &own, &group, plan_, room, &bytes_, &error),
       error);
+  if (rows() - lengths.rows() > kMostPadRows) throw std::runtime_error("a graph beyond all sizes");
+}
+
+int64_t DevicePlan::rows() const {
+  const attnplan_plan_header& header = *attnplan_plan_get_header(plan_, bytes_);
+  const bool full = header.graph_kind == ATTNPLAN_GRAPH_FULL;
+  return std::max(header.num_rows, full ? header.graph_rows : 0);
 }
 
 }  // namespace attnplan::gpu

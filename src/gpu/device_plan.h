@@ -27,6 +27,9 @@ class DevicePlan {
 
   const void* data() const { return plan_; }
   size_t bytes() const { return bytes_; }
+  int32_t num_segments() const { return attnplan_plan_get_header(plan_, bytes_)->num_segments; }
+  // Of the output: under a full graph all of the graph's.
+  int64_t rows() const;
   const attnplan_kv_cache& cache() const { return cache_; }
   // What the cache's bytes are.
   attnplan_dtype view() const { return view_; }

@@ -29,6 +29,7 @@ DeviceTensors::DeviceTensors(const Device& device, const DevicePlan& plan, const
       batch_(batch),
       values_(values),
       origins_(origins),
+      rows_(plan.rows()),
       q_format_(format_of(plan.attention().q_dtype)),
       cache_format_(format_of(plan.view())),
       layout_(cpu::make_layout(plan.cache(), batch.shape, batch.table.num_blocks)),
@@ -82,7 +83,7 @@ void* DeviceTensors::upload(const std::vector<uint8_t>& bytes) {
 
 std::vector<uint8_t> DeviceTensors::queries() const {
   const cpu::AttentionShape& shape = batch_.shape;
-  std::vector<uint8_t> bytes(outputs() * static_cast<size_t>(2 * shape.head_size));
+  std::vector<uint8_t> bytes(queried() * static_cast<size_t>(2 * shape.head_size));
   std::vector<double> vector(static_cast<size_t>(shape.head_size));
   for (int32_t request = 0; request < batch_.lengths.size(); ++request) {
     const int64_t begin = batch_.lengths.row_begin[static_cast<size_t>(request)];
@@ -144,8 +145,8 @@ cpu::Output DeviceTensors::read_output() const {
   std::vector<float> lse(outputs());
   memory_.download(out.data(), out_, out.size() * sizeof(uint16_t));
   memory_.download(lse.data(), lse_, lse.size() * sizeof(float));
-  cpu::Output result(batch_.lengths.rows(), batch_.shape);
-  for (int64_t row = 0; row < batch_.lengths.rows(); ++row) {
+  cpu::Output result(rows_, batch_.shape);
+  for (int64_t row = 0; row < rows_; ++row) {
     for (int32_t head = 0; head < batch_.shape.num_q_heads; ++head) {
       const auto at = static_cast<size_t>(row * batch_.shape.num_q_heads + head);
       result.lse(row, head) = lse[at];

@@ -41,7 +41,7 @@ class DeviceTensors {
   size_t workspace_bytes() const { return workspace_bytes_; }
   attnplan_hip_kv kv() const;
 
-  // [rows] in plan order.
+  // [rows] in plan order, behind them those that a full graph adds.
   cpu::Output read_output() const;
 
  private:
@@ -50,14 +50,17 @@ class DeviceTensors {
   std::vector<uint8_t> cache() const;
   void fill_token(int32_t request, int64_t token, cpu::Tensor tensor,
                   const cpu::TensorLayout& where, int32_t size, std::vector<uint8_t>* bytes) const;
-  size_t outputs() const {
+  // Pairs of a row and a head.
+  size_t queried() const {
     return static_cast<size_t>(batch_.lengths.rows() * batch_.shape.num_q_heads);
   }
+  size_t outputs() const { return static_cast<size_t>(rows_ * batch_.shape.num_q_heads); }
 
   Memory& memory_;
   const Batch& batch_;
   const cpu::Values& values_;
   const cpu::Origins& origins_;
+  int64_t rows_;  // of the output
   cpu::Format q_format_;
   cpu::Format cache_format_;
   cpu::KvLayout layout_;

@@ -110,6 +110,45 @@ TEST(HipRun, ReadsTheCacheOfADocument) {
   }
 }
 
+// Steps in a full graph, and a step of a rank that has nothing to do.
+TEST(HipRun, ClearsTheRowsThatAGraphAdds) {
+  struct Case {
+    const char* document;
+    int64_t pads;
+  };
+  constexpr Case kCases[] = {
+      {R"({"query_lens": [1, 3, 0, 20], "seq_lens": [70, 40, 0, 33], "decode_threshold": 4,
+           "graph": {"full": [8, 32, 64]}, "heads": {"head_size": 64}})",
+       8},
+      {R"({"query_lens": [2, 2], "seq_lens": [70, 40], "decode_threshold": 2,
+           "graph": {"piecewise": [16]}, "heads": {"head_size": 64}})",
+       0},
+      {R"({"query_lens": [2, 2], "seq_lens": [70, 40], "decode_threshold": 2, "num_tokens_padded": 9,
+           "graph": {"full": [4, 16]}, "heads": {"num_q_heads": 8, "num_kv_heads": 2},
+           "kv_cache": {"num_blocks": 40, "block_size": 16}, "limits": {"max_num_seqs": 8}})",
+       12},
+      {R"({"query_lens": [0, 0], "seq_lens": [0, 0], "num_tokens_padded": 9,
+           "graph": {"full": [4, 16]}, "heads": {"head_size": 64}})",
+       16},
+      {R"({"query_lens": [], "seq_lens": [], "num_tokens_padded": 3,
+           "graph": {"full": [4, 16]}, "kv_cache": {"num_blocks": 40, "block_size": 16}})",
+       4}};
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.document);
+    json::BatchDocument document;
+    const auto error = json::parse_batch(c.document, {"test", 1, 1}, "hip", document);
+    ASSERT_FALSE(error.has_value()) << error->message;
+    for (const auto arch : {hip::TableArch::kGfx942, hip::TableArch::kSm90}) {
+      const Device device = simulated_device(arch);
+      const cpu::RunReport report =
+          run(device, document.config(), document.step(), document.group(), {});
+      EXPECT_EQ(report.problem, "");
+      EXPECT_TRUE(report.ok) << report.max_error << " " << report.max_lse_error;
+      EXPECT_EQ(report.pad_rows, c.pads);
+    }
+  }
+}
+
 TEST(HipRun, SaysWhyABatchCannotRun) {
   constexpr const char* kDocument =
       R"({"query_lens": [1], "seq_lens": [70], "heads": {"head_size": 72}})";
