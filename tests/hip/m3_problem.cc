@@ -25,6 +25,7 @@ using cpu::name_of;
 using cpu::poison_byte;
 
 constexpr uint8_t kNan = 0xff;
+constexpr uint8_t kNoBlock = 0x5a;  // neither a block nor -1
 
 void check(attnplan_status status, const attnplan_error& error, const char* what) {
   if (status != ATTNPLAN_OK) throw std::runtime_error(std::string(what) + ": " + error.message);
@@ -143,7 +144,7 @@ struct M3Tensors {
         index(step.index_k.size() * static_cast<size_t>(bytes_of(step.d.index)),
               poison_byte(step.d.index)),
         selected(static_cast<size_t>(made.rows * step.d.num_kv_heads * step.d.params.top_k) * 4,
-                 kNan),
+                 kNoBlock),
         out(static_cast<size_t>(made.rows * step.num_q_heads() * kM3HeadSize) * 2, kNan),
         lse(static_cast<size_t>(made.rows * step.num_q_heads()) * 4, kNan),
         rows(made.rows) {
