@@ -9,7 +9,6 @@
 #include <string>
 
 #include "attnplan.h"
-#include "hip/problem.h"
 #include "hip/report.h"
 #include "hip/trials.h"
 
@@ -27,7 +26,8 @@ constexpr const char* kUsage =
     "usage: attnplan_hip_test [options]\n"
     "  --quick        a reduced matrix, for compute-sanitizer and the like\n"
     "  --seed N       draw other problems; a failure names the seed that repeats it\n"
-    "  --filter TEXT  only problems with TEXT in their name, as bf16/d128/plain/ragged\n"
+    "  --filter TEXT  only problems with TEXT in their name, as bf16/d128/plain/ragged,\n"
+    "                 m3/, refresh/plan, refresh/draft, kv_write/e4m3fn/token\n"
     "  --json FILE    write a report, to attach to a bug\n"
     "  --list         print the problems and run none\n"
     "  --verbose      print every problem before it runs\n";
@@ -67,15 +67,6 @@ std::string again(const std::string& name, uint64_t seed, bool quick) {
          std::to_string(seed);
 }
 
-void solve(const M3Trial& trial, const Options& options, Report* report) {
-  if (options.verbose) std::puts(words(trial.description).c_str());
-  std::fflush(stdout);
-  Verdict verdict;
-  verdict.failures = solve_m3(trial.description);
-  report->add(trial.family, verdict, 0, words(trial.description),
-              again(trial.name, options.selection.seed, options.selection.quick));
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -95,27 +86,21 @@ int run(Options options) {
     return 3;
   }
   options.selection.num_workers = options.list ? 1 : device.num_workers;
-  const std::vector<Description> trials = select_trials(options.selection);
-  const std::vector<M3Trial> m3_trials = select_m3_trials(options.selection);
+  const std::vector<Trial> trials = select_trials(options.selection);
   if (options.list) {
-    for (const Description& trial : trials) std::puts(words(trial).c_str());
-    for (const M3Trial& trial : m3_trials) {
-      std::printf("%s: %s\n", trial.name.c_str(), words(trial.description).c_str());
-    }
+    for (const Trial& trial : trials) std::puts(trial.words.c_str());
     return 0;
   }
   std::printf("%s (%s, %d compute units), %zu problems\n", device.name, device.arch,
-              device.compute_units, trials.size() + m3_trials.size());
+              device.compute_units, trials.size());
   const auto start = std::chrono::steady_clock::now();
   Report report;
-  for (const Description& trial : trials) {
-    if (options.verbose) std::puts(words(trial).c_str());
+  for (const Trial& trial : trials) {
+    if (options.verbose) std::puts(trial.words.c_str());
     std::fflush(stdout);
-    const Problem problem(trial);
-    report.add(family_of(trial), problem.solve(), tolerance(trial), words(trial),
+    report.add(trial.family, trial.solve(), trial.tolerance, trial.words,
                again(trial.name, trial.seed, options.selection.quick));
   }
-  for (const M3Trial& trial : m3_trials) solve(trial, options, &report);
   report.print_table();
   const double seconds = seconds_since(start);
   std::printf("%.1f seconds\n", seconds);

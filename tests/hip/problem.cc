@@ -9,6 +9,7 @@
 #include "hip/other_steps.h"
 #include "hip/plan_edit.h"
 #include "hip/planning.h"
+#include "hip/recorded.h"
 #include "hip/tensors.h"
 
 namespace attnplan::hip_test {
@@ -18,10 +19,6 @@ Verdict failed(const std::string& what) {
   Verdict verdict;
   verdict.failures.push_back(what);
   return verdict;
-}
-
-void check(int error, const char* what) {
-  if (error != 0) throw std::runtime_error(std::string(what) + ": " + hip::describe(error));
 }
 
 }  // namespace
@@ -91,23 +88,17 @@ Verdict Problem::solve_edited() const {
 // Captured once, replayed with the host's bounds, then with the truth.
 void Problem::replay(const Step& bounds, const Plan& plan, Tensors* tensors) const {
   DeviceLengths lengths(bounds);
-  hip::Stream stream = nullptr;
-  check(hip::create_stream(&stream), "a stream");
-  check(hip::begin_capture(stream), "capturing");
-  refresh(description_, step_, plan, *tensors, lengths, stream);
-  launch(description_, step_, contents_, plan, *tensors, stream);
-  hip::Graph graph = nullptr;
-  check(hip::end_capture(stream, &graph), "capturing");
+  const Recorded steps([&](hip::Stream stream) {
+    refresh(description_, step_, plan, *tensors, lengths, stream);
+    launch(description_, step_, contents_, plan, *tensors, stream);
+  });
   for (const Step* truth : {&bounds, &step_}) {
     lengths.set(*truth);
     for (auto* buffer : {&tensors->out, &tensors->lse, &tensors->workspace}) {
       if (buffer->has_value()) (*buffer)->poison();
     }
-    check(hip::replay(graph, stream), "replaying");
-    check(hip::synchronize(stream), "replaying");
+    steps.run();
   }
-  check(hip::destroy_graph(graph), "a graph");
-  check(hip::destroy_stream(stream), "a stream");
 }
 
 Verdict Problem::solve_written() const {

@@ -1,26 +1,36 @@
 #include "hip/trials.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "hip/draw.h"
+#include "hip/kv_write_problem.h"
+#include "hip/m3_problem.h"
+#include "hip/problem.h"
+#include "hip/refresh_problem.h"
 
 namespace attnplan::hip_test {
 namespace {
 
-#if defined(ATTNPLAN_HIP_EMULATED)
-constexpr bool kHasGraphs = false;
-#else
-constexpr bool kHasGraphs = true;
-#endif
 constexpr Size kSmall = {4, 200, 30, 1500};
 constexpr Size kLarge = {24, 2500, 150, 9000};
 constexpr int64_t kMaxRows = 64;  // judged of a large problem
 
+// A problem's family is its kernel: the name up to the batch.
+std::string family_of(const Description& description) {
+  if (description.way != Way::kPlan) {
+    return description.name.substr(0, description.name.find('/')) + "/" +
+           name_of(description.cache);
+  }
+  return description.name.substr(0, description.name.rfind('/'));
+}
+
 class Selecting {
  public:
-  explicit Selecting(const Selection& selection) : selection_(selection) {}
+  Selecting(const Selection& selection, std::vector<Trial>* trials)
+      : selection_(selection), trials_(trials) {}
 
-  std::vector<Description> all() {
+  void add_all() {
     for (const KernelLine& line : kKernelLines) {
       for (int b = 0; b < kNumBatches; ++b) add_batch(line, static_cast<Batch>(b));
       add_ways(line);
@@ -29,7 +39,6 @@ class Selecting {
       add_long(line);
       add_huge(line);
     }
-    return std::move(trials_);
   }
 
  private:
@@ -54,7 +63,6 @@ class Selecting {
     for (int i = 0; i < (selection_.quick ? 1 : 3); ++i) {
       const Batch batch = kBatches[(index + 2 * i) % 6];
       for (const Way way : {Way::kRefresh, Way::kGraph, Way::kWrite}) {
-        if (way == Way::kGraph && !kHasGraphs) continue;
         add(draw_way(line, batch, way, selection_.seed, kSmall));
       }
     }
@@ -93,30 +101,21 @@ class Selecting {
   }
 
   void add(const Description& description) {
-    if (description.name.find(selection_.filter) == std::string::npos) return;
-    trials_.push_back(description);
+    if (!selection_.wants(description.name)) return;
+    trials_->push_back({description.name, family_of(description), words(description),
+                        description.seed, tolerance(description),
+                        [description] { return Problem(description).solve(); }});
   }
 
   const Selection& selection_;
-  std::vector<Description> trials_;
+  std::vector<Trial>* trials_;
 };
 
-}  // namespace
-
-std::string family_of(const Description& description) {
-  if (description.way != Way::kPlan) {
-    return description.name.substr(0, description.name.find('/')) + "/" +
-           name_of(description.cache);
-  }
-  return description.name.substr(0, description.name.rfind('/'));
+void add_attention_trials(const Selection& selection, std::vector<Trial>* trials) {
+  Selecting(selection, trials).add_all();
 }
 
-std::vector<Description> select_trials(const Selection& selection) {
-  return Selecting(selection).all();
-}
-
-std::vector<M3Trial> select_m3_trials(const Selection& selection) {
-  std::vector<M3Trial> trials;
+void add_m3_trials(const Selection& selection, std::vector<Trial>* trials) {
   for (const Format cache :
        {Format::kBf16, Format::kFp16, Format::kE4m3fn, Format::kE4m3fnuz, Format::kE5m2}) {
     for (const bool shuffle : {false, true}) {
@@ -124,13 +123,66 @@ std::vector<M3Trial> select_m3_trials(const Selection& selection) {
           std::string("m3/") + cpu::name_of(cache) + (shuffle ? "/shuffle" : "/plain");
       for (int i = 0; i < (selection.quick ? 1 : 12); ++i) {
         const std::string name = family + "/" + std::to_string(i);
-        if (name.find(selection.filter) == std::string::npos) continue;
-        const uint64_t seed = 1000 * selection.seed + 10 * static_cast<uint64_t>(cache) +
-                              100 * static_cast<uint64_t>(i) + (shuffle ? 1 : 0);
-        trials.push_back({name, family, draw_m3(seed, cache, shuffle)});
+        if (!selection.wants(name)) continue;
+        const M3Description d = draw_m3(1000 * selection.seed + 10 * static_cast<uint64_t>(cache) +
+                                            100 * static_cast<uint64_t>(i) + (shuffle ? 1 : 0),
+                                        cache, shuffle);
+        trials->push_back({name, family, name + ": " + words(d), selection.seed, 0, [d] {
+                             Verdict verdict;
+                             verdict.failures = solve_m3(d);
+                             return verdict;
+                           }});
       }
     }
   }
+}
+
+void add_refresh_trials(const Selection& selection, std::vector<Trial>* trials) {
+  constexpr struct {
+    RefreshWay way;
+    int all, quick;
+  } kCounts[] = {
+      {RefreshWay::kPlan, 3000, 60}, {RefreshWay::kReplay, 600, 20}, {RefreshWay::kDraft, 60, 4}};
+  constexpr uint64_t kSeeds = 100'000;  // no run draws so many
+  for (const auto& count : kCounts) {
+    const std::string family = std::string("refresh/") + name_of(count.way);
+    for (int i = 0; i < (selection.quick ? count.quick : count.all); ++i) {
+      char number[16];
+      std::snprintf(number, sizeof number, "/%04d", i);
+      const std::string name = family + number;
+      if (!selection.wants(name)) continue;
+      const uint64_t seed = kSeeds * selection.seed + static_cast<uint64_t>(i);
+      trials->push_back({name, family, name + ": random step " + std::to_string(seed),
+                         selection.seed, 0,
+                         [way = count.way, seed] { return solve_refresh(way, seed); }});
+    }
+  }
+}
+
+void add_kv_write_trials(const Selection& selection, std::vector<Trial>* trials) {
+  for (const Format cache :
+       {Format::kBf16, Format::kFp16, Format::kE4m3fn, Format::kE4m3fnuz, Format::kE5m2}) {
+    for (uint64_t i = 0; i < (selection.quick ? 1 : 3); ++i) {
+      size_t index = 0;
+      for (KvWriteCase& c : kv_write_cases(cache, selection.seed + i)) {
+        if (selection.quick && index++ % 7 != 0) continue;
+        c.name = "kv_write/" + c.name;
+        if (!selection.wants(c.name)) continue;
+        const std::string family = c.name.substr(0, c.name.find('/', c.name.find('/') + 1));
+        trials->push_back({c.name, family, words(c), c.seed, 0, [c] { return solve_kv_write(c); }});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Trial> select_trials(const Selection& selection) {
+  std::vector<Trial> trials;
+  add_attention_trials(selection, &trials);
+  add_m3_trials(selection, &trials);
+  add_refresh_trials(selection, &trials);
+  add_kv_write_trials(selection, &trials);
   return trials;
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "hip/description.h"
-#include "hip/m3_problem.h"
+#include "hip/judge.h"
 
 namespace attnplan::hip_test {
 
@@ -15,19 +15,21 @@ struct Selection {
   bool quick = false;       // a reduced matrix, for tools that make kernels slow
   std::string filter;       // part of a problem's name; empty: all
   int32_t num_workers = 0;  // resident blocks of the device
+
+  bool wants(const std::string& name) const { return name.find(filter) != std::string::npos; }
 };
 
-// A problem's family is its kernel: the name up to the batch.
-std::string family_of(const Description& description);
-
-std::vector<Description> select_trials(const Selection& selection);
-
-// MiniMax-M3 has problems of its own.
-struct M3Trial {
-  std::string name;    // family, then a number
-  std::string family;  // "m3/bf16/plain"
-  M3Description description;
+// A problem, ready to be solved.
+struct Trial {
+  std::string name;
+  std::string family;  // a line of the report
+  std::string words;
+  uint64_t seed;  // with which a run of its name repeats it
+  double tolerance;
+  std::function<Verdict()> solve;
 };
-std::vector<M3Trial> select_m3_trials(const Selection& selection);
+
+// Attention, MiniMax-M3, plans refreshed on the device, caches written.
+std::vector<Trial> select_trials(const Selection& selection);
 
 }  // namespace attnplan::hip_test

@@ -208,6 +208,14 @@ Tensors hostile(Tensors tensors, Dice* dice) {
 
 namespace {
 
+// Of `count` numbers from 0 the last for the first; what is none of them stays.
+template <class T>
+void mirror(int64_t count, std::vector<T>* numbers) {
+  for (T& number : *numbers) {
+    if (0 <= number && number < count) number = static_cast<T>(count - 1 - number);
+  }
+}
+
 Batch random_host(uint64_t seed) {
   Batch host = plan::random_batch(seed);
   Dice dice(seed ^ 0x4ef4e54);
@@ -230,12 +238,33 @@ Subject::Subject(const Batch& step, uint64_t seed, size_t most_bytes)
   if (!exact) return;
   truth = *exact;
   slots = random_slots(host, &dice);
+  form_ = dice;
   tensors = tensors_of(truth, slots, &dice);
-  host_plan = plan_of(host);
-  true_plan = plan_of(truth);
+  host_plan = plan_of(host, slots, &view);
+  true_plan = plan_of(truth, slots);
 }
 
-Buffer Subject::plan_of(const Batch& batch) {
+Outcome Subject::outcome() const { return {truth, tensors, copy_of(true_plan)}; }
+
+Outcome Subject::another(uint64_t seed) const {
+  Dice dice(seed_ ^ (seed * 0x5851f42d4c957f2d));
+  const std::optional<Batch> exact = with_true_lengths(host, &dice);
+  if (!exact) return {Batch(), Tensors(), Buffer()};
+  Outcome out{*exact, Tensors(), Buffer()};
+  std::vector<int64_t> other_slots = slots;
+  if (host.kv_cache) {
+    const int64_t blocks = host.kv_cache->num_blocks;
+    if (out.truth.table && out.truth.table->ids) mirror(blocks, &*out.truth.table->ids);
+    mirror(blocks * host.kv_cache->block_size, &other_slots);
+  }
+  Dice form = form_;
+  out.tensors = tensors_of(out.truth, other_slots, &form);
+  out.plan = plan_of(out.truth, other_slots);
+  return out;
+}
+
+Buffer Subject::plan_of(const Batch& batch, const std::vector<int64_t>& own_slots,
+                        std::optional<attnplan_kv_view>* found_view) const {
   const BatchStructs structs(batch);
   property::Error error;
   attnplan_config config = structs.config();
@@ -252,13 +281,16 @@ Buffer Subject::plan_of(const Batch& batch) {
   const property::Scratch scratch = property::create_scratch();
   attnplan_group group = ATTNPLAN_GROUP_INIT;
   if (structs.group() != nullptr) group = *structs.group();
-  if (!slots.empty()) {
-    group.slot_mapping = slots.data();
+  if (!own_slots.empty()) {
+    group.slot_mapping = own_slots.data();
     group.flags |= ATTNPLAN_GROUP_SLOTS_INT64;
   }
-  const bool given = structs.group() != nullptr || !slots.empty();
+  const bool given = structs.group() != nullptr || !own_slots.empty();
   attnplan_kv_view found = ATTNPLAN_KV_VIEW_INIT;
-  if (attnplan_planner_kv_view(planner.get(), &found, nullptr) == ATTNPLAN_OK) view = found;
+  if (found_view != nullptr &&
+      attnplan_planner_kv_view(planner.get(), &found, nullptr) == ATTNPLAN_OK) {
+    *found_view = found;
+  }
   size_t bytes = 0;
   if (attnplan_plan_size(planner.get(), scratch.get(), &structs.step(), given ? &group : nullptr,
                          &bytes, nullptr) != ATTNPLAN_OK ||

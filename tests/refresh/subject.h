@@ -34,12 +34,22 @@ Tensors tensors_of(const Batch& truth, const std::vector<int64_t>& slots, Dice* 
 // The same with lengths that make no sense: negative, falling, beyond every bound.
 Tensors hostile(Tensors tensors, Dice* dice);
 
+// What the device may turn out to have of a step: its tensors, and the plan that they deserve.
+struct Outcome {
+  Batch truth;
+  Tensors tensors;
+  Buffer plan;  // empty: there is none
+};
+
 struct Subject {
   explicit Subject(uint64_t seed);  // a random step, of a plan that is not large
   Subject(const Batch& step, uint64_t seed, size_t most_bytes);
 
   bool planned() const { return host_plan.size() > 0 && true_plan.size() > 0; }
   cpu::RefreshRules rules() const;
+  Outcome outcome() const;
+  // Of the same host's step and in the same form: other lengths, other blocks, other slots.
+  Outcome another(uint64_t seed) const;
 
   Batch host, truth;
   std::vector<int64_t> slots;  // a slot mapping; empty: none
@@ -48,10 +58,12 @@ struct Subject {
   std::optional<attnplan_kv_view> view;
 
  private:
-  Buffer plan_of(const Batch& batch);
+  Buffer plan_of(const Batch& batch, const std::vector<int64_t>& own_slots,
+                 std::optional<attnplan_kv_view>* found_view = nullptr) const;
   int32_t query_tile_of(int32_t kernel) const;
 
   uint64_t seed_;
+  Dice form_{0};  // as it was for `tensors`
   size_t most_bytes_;
 };
 

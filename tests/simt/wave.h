@@ -93,7 +93,8 @@ int uniform(int value, simt::Site site = simt::Site::here()) {
 inline float exp2_approx(float x) { return simt::flushed(std::exp2(x)); }
 inline float log2_approx(float x) { return std::log2(simt::flushed(x)); }
 inline float reciprocal_approx(float x) { return simt::flushed(1.0f / simt::flushed(x)); }
-inline float maximum(float a, float b) { return std::fmax(a, b); }
+// Of a number and a NaN the number, as on devices. fmax() has another answer for NaNs that signal.
+inline float maximum(float a, float b) { return std::isnan(a) || a < b ? b : a; }
 inline float maximum_or_nan(float a, float b) { return a > b || std::isnan(a) ? a : b; }
 
 inline uint32_t select_bytes(uint32_t a, uint32_t b, uint32_t selector) {
