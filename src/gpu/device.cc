@@ -27,6 +27,8 @@ Device open_device(const std::string& path) {
   object.find("attnplan_hip_contracts", &device.library.contracts);
   object.find("attnplan_hip_workspace_size", &device.library.workspace_size);
   object.find("attnplan_hip_launch", &device.library.launch);
+  object.find("attnplan_hip_select_workspace_size", &device.library.select_workspace_size);
+  object.find("attnplan_hip_select", &device.library.select);
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   if (device.library.device(0, &device.info, &error) != ATTNPLAN_OK) {
     throw std::runtime_error(error.message);

@@ -15,6 +15,8 @@ struct Library {
   decltype(&attnplan_hip_contracts) contracts = nullptr;
   decltype(&attnplan_hip_workspace_size) workspace_size = nullptr;
   decltype(&attnplan_hip_launch) launch = nullptr;
+  decltype(&attnplan_hip_select_workspace_size) select_workspace_size = nullptr;
+  decltype(&attnplan_hip_select) select = nullptr;
 };
 
 // Calls wait until they are done and throw std::runtime_error.

@@ -14,6 +14,8 @@ constexpr uint64_t kSections = bit(ATTNPLAN_SECTION_QUERY_START_LOC) |
                                bit(ATTNPLAN_SECTION_SEQ_LENS) | bit(ATTNPLAN_SECTION_CONTEXT_LENS) |
                                bit(ATTNPLAN_SECTION_PAGE_INDPTR) |
                                bit(ATTNPLAN_SECTION_PAGE_INDICES);
+constexpr uint64_t kSparseSections =
+    kSections | bit(ATTNPLAN_SECTION_ROW_REQUEST) | bit(ATTNPLAN_SECTION_ROW_POSITION);
 
 void check(attnplan_status status, const attnplan_error& error) {
   if (status != ATTNPLAN_OK) throw std::runtime_error(error.message);
@@ -27,12 +29,13 @@ struct ScratchDeleter {
 };
 
 attnplan_config config_for(const Device& device, const attnplan_config& given,
-                           const attnplan_kv_cache* cache, const cpu::AttentionShape& shape) {
+                           const attnplan_kv_cache* cache, const cpu::AttentionShape& shape,
+                           bool sparse) {
   attnplan_config config = ATTNPLAN_CONFIG_INIT;
-  config.profile = "hip";
+  config.profile = sparse ? "hip_m3" : "hip";
   config.kv_cache = cache;
   config.arch = device.info.arch;
-  config.sections = kSections;
+  config.sections = sparse ? kSparseSections : kSections;
   config.num_workers = device.info.num_workers;
   config.num_q_heads = shape.num_q_heads;
   config.num_kv_heads = shape.num_kv_heads;
@@ -60,10 +63,11 @@ attnplan_config config_for(const Device& device, const attnplan_config& given,
 
 DevicePlan::DevicePlan(const Device& device, const attnplan_config& config,
                        const attnplan_step& step, const cpu::Lengths& lengths,
-                       const cpu::AttentionShape& shape, const cpu::BlockTable& table)
+                       const cpu::AttentionShape& shape, const cpu::BlockTable& table,
+                       int32_t top_k)
     : arch_(device.info.arch) {
-  describe(config, shape, table);
-  attnplan_config own = config_for(device, config, &cache_, shape);
+  describe(config, shape, table, top_k);
+  attnplan_config own = config_for(device, config, &cache_, shape, top_k > 0);
   size_t count = 0;
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   check(device.library.contracts(&attention_, &own.contracts, &count, &error), error);
@@ -74,7 +78,7 @@ DevicePlan::DevicePlan(const Device& device, const attnplan_config& config,
 DevicePlan::~DevicePlan() { std::free(plan_); }
 
 void DevicePlan::describe(const attnplan_config& config, const cpu::AttentionShape& shape,
-                          const cpu::BlockTable& table) {
+                          const cpu::BlockTable& table, int32_t top_k) {
   if (config.kv_cache != nullptr) cache_ = *config.kv_cache;
   cache_.block_size = table.block_size;
   cache_.num_blocks = static_cast<int32_t>(table.num_blocks);
@@ -90,6 +94,7 @@ void DevicePlan::describe(const attnplan_config& config, const cpu::AttentionSha
   attention_.v_head_size = shape.v_head_size;
   attention_.mask = shape.mask;
   attention_.sliding_window = shape.sliding_window;
+  attention_.top_k = top_k;
   attention_.q_dtype =
       cache_.cache_dtype == ATTNPLAN_CACHE_FP16 ? ATTNPLAN_DTYPE_FP16 : ATTNPLAN_DTYPE_BF16;
 }

@@ -17,10 +17,11 @@ namespace attnplan::gpu {
 
 class DevicePlan {
  public:
-  // Lengths count as exact. Throws std::runtime_error with the planner's or the library's words.
+  // Lengths count as exact. `top_k`: blocks that a row of MiniMax-M3 attends; 0: dense attention.
+  // Throws std::runtime_error with the planner's or the library's words.
   DevicePlan(const Device& device, const attnplan_config& config, const attnplan_step& step,
              const cpu::Lengths& lengths, const cpu::AttentionShape& shape,
-             const cpu::BlockTable& table);
+             const cpu::BlockTable& table, int32_t top_k);
   ~DevicePlan();
   DevicePlan(const DevicePlan&) = delete;
   DevicePlan& operator=(const DevicePlan&) = delete;
@@ -37,7 +38,7 @@ class DevicePlan {
 
  private:
   void describe(const attnplan_config& config, const cpu::AttentionShape& shape,
-                const cpu::BlockTable& table);
+                const cpu::BlockTable& table, int32_t top_k);
   void build(const attnplan_config& config, const attnplan_step& step, const cpu::Lengths& lengths,
              const cpu::BlockTable& table);
 

@@ -10,6 +10,7 @@
 #include "cpu/plan_view.h"
 #include "cpu/sample.h"
 #include "cpu/step_oracle.h"
+#include "gpu/device_index.h"
 #include "gpu/device_tensors.h"
 
 namespace attnplan::gpu {
@@ -21,13 +22,13 @@ constexpr int32_t kOwnBlockTokens = 16;
 
 // The caller's blocks where ids and the cache they count are known, else blocks of our own.
 cpu::BlockTable table_of(const attnplan_config& config, const attnplan_group& group,
-                         const cpu::Lengths& lengths) {
+                         const cpu::Lengths& lengths, const std::optional<cpu::M3Params>& sparse) {
   const attnplan_kv_cache* cache = config.kv_cache;
   if (cache != nullptr && group.block_ids != nullptr) {
     return cpu::given_table(*cache, group, lengths);
   }
   if (cache != nullptr) return cpu::scattered_table(cache->block_size, cache->num_blocks, lengths);
-  return cpu::scattered_table(kOwnBlockTokens, 0, lengths);
+  return cpu::scattered_table(sparse ? sparse->block_tokens : kOwnBlockTokens, 0, lengths);
 }
 
 class Comparison {
@@ -126,7 +127,9 @@ std::vector<int64_t> plan_rows(const cpu::Lengths& lengths, const DevicePlan& pl
   return rows;
 }
 
-void launch(const Device& device, const DevicePlan& plan, const DeviceTensors& tensors) {
+// All segments; with an index, over the blocks that it selects.
+void launch(const Device& device, const DevicePlan& plan, const DeviceTensors& tensors,
+            const DeviceIndex* index) {
   attnplan_hip_plan both = ATTNPLAN_HIP_PLAN_INIT;
   both.host = plan.data();
   both.device = tensors.plan();
@@ -141,9 +144,11 @@ void launch(const Device& device, const DevicePlan& plan, const DeviceTensors& t
   args.lse = tensors.lse();
   args.workspace = tensors.workspace();
   args.workspace_bytes = tensors.workspace_bytes();
+  if (index != nullptr) args.selected = index->selected();
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   const int32_t launches = std::max(plan.num_segments(), 1);  // a graph's rows have no segment
   for (args.segment = 0; args.segment < launches; ++args.segment) {
+    if (index != nullptr) index->select(device, plan, both, args.segment);
     if (device.library.launch(&args, nullptr, &error) != ATTNPLAN_OK) {
       throw std::runtime_error(error.message);
     }
@@ -154,12 +159,15 @@ void run_batch(const Device& device, const attnplan_config& config, const attnpl
                const attnplan_group& group, const cpu::RunOptions& options, const Batch& given,
                cpu::RunReport* report) {
   Batch batch = given;
-  const DevicePlan plan(device, config, step, batch.lengths, batch.shape, batch.table);
+  const DevicePlan plan(device, config, step, batch.lengths, batch.shape, batch.table,
+                        batch.sparse ? batch.sparse->top_k : 0);
   batch.plan_row = plan_rows(batch.lengths, plan);
   const cpu::Values values(options.seed, cpu::Values::Grid::kStored);
   const cpu::Origins origins(batch.table);
   const DeviceTensors tensors(device, plan, batch, values, origins);
-  launch(device, plan, tensors);
+  std::optional<DeviceIndex> index;
+  if (batch.sparse) index.emplace(device, plan, batch, values, origins);
+  launch(device, plan, tensors, index ? &*index : nullptr);
   const cpu::Output got = tensors.read_output();
 
   std::vector<int64_t> room(static_cast<size_t>(batch.lengths.size()),
@@ -167,7 +175,7 @@ void run_batch(const Device& device, const attnplan_config& config, const attnpl
   if (step.phase == ATTNPLAN_PHASE_DRAFT) room = cpu::token_room(config, step, &group);
   const std::vector<bool> sample = cpu::sample_rows(batch.lengths, options.max_rows);
   const cpu::Output expected =
-      cpu::oracle({values, batch.shape, std::nullopt, batch.lengths, origins, room, sample});
+      cpu::oracle({values, batch.shape, batch.sparse, batch.lengths, origins, room, sample});
   Comparison comparison(batch, sample, expected, report);
   comparison.compare(got);
   comparison.compare_pads(got, plan.rows());
@@ -181,7 +189,9 @@ cpu::RunReport run(const Device& device, const attnplan_config& config, const at
   Batch batch;
   batch.lengths = cpu::shorten(cpu::read_lengths(step), options.max_seq_len);
   batch.shape = cpu::cap_shape(cpu::full_shape(config), options.max_kv_heads, options.max_group, 0);
-  batch.table = table_of(config, group, batch.lengths);
+  batch.sparse = options.sparse ? options.sparse : cpu::profile_sparse(config);
+  batch.table = table_of(config, group, batch.lengths, batch.sparse);
+  report.sparse = batch.sparse.has_value();
   report.rows = batch.lengths.rows();
   report.shape = batch.shape;
   for (int32_t r = 0; r < batch.lengths.size(); ++r) {
@@ -191,9 +201,6 @@ cpu::RunReport run(const Device& device, const attnplan_config& config, const at
         std::max<int64_t>(report.max_seq_len, batch.lengths.seq_lens[static_cast<size_t>(r)]);
   }
   try {
-    if (options.sparse.has_value() || cpu::profile_sparse(config).has_value()) {
-      throw std::runtime_error("only dense attention runs on a device here");
-    }
     const bool idle = config.graph_full.count > 0 && step.num_tokens_padded > 0;
     if (report.rows > 0 || idle) run_batch(device, config, step, group, options, batch, &report);
     report.ok = report.rows_written == report.rows && report.rows_wrong == 0;

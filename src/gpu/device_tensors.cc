@@ -9,6 +9,12 @@ namespace {
 constexpr uint8_t kNan = 0xff;  // of float32, bf16 and fp16
 constexpr int64_t kMostBytes = int64_t{1} << 33;
 
+void put(std::vector<uint8_t>* bytes, int64_t index, int width, uint32_t code) {
+  std::memcpy(bytes->data() + index * width, &code, static_cast<size_t>(width));
+}
+
+}  // namespace
+
 cpu::Format format_of(attnplan_dtype dtype) {
   for (const auto format : {cpu::Format::kBf16, cpu::Format::kFp16, cpu::Format::kE4m3fn,
                             cpu::Format::kE4m3fnuz, cpu::Format::kE5m2}) {
@@ -17,15 +23,9 @@ cpu::Format format_of(attnplan_dtype dtype) {
   throw std::runtime_error("a cache of a format that no kernel reads");
 }
 
-void put(std::vector<uint8_t>* bytes, int64_t index, int width, uint32_t code) {
-  std::memcpy(bytes->data() + index * width, &code, static_cast<size_t>(width));
-}
-
-}  // namespace
-
 DeviceTensors::DeviceTensors(const Device& device, const DevicePlan& plan, const Batch& batch,
                              const cpu::Values& values, const cpu::Origins& origins)
-    : memory_(*device.memory),
+    : uploads_(*device.memory),
       batch_(batch),
       values_(values),
       origins_(origins),
@@ -42,30 +42,21 @@ DeviceTensors::DeviceTensors(const Device& device, const DevicePlan& plan, const
     throw std::runtime_error(error.message);
   }
   const auto* blob = static_cast<const uint8_t*>(plan.data());
-  try {
-    plan_ = upload(std::vector<uint8_t>(blob, blob + plan.bytes()));
-    q_ = upload(queries());
-    cache_ = upload(cache());
-    out_ = upload(
-        std::vector<uint8_t>(outputs() * static_cast<size_t>(2 * batch.shape.v_head_size), kNan));
-    lse_ = upload(std::vector<uint8_t>(outputs() * sizeof(float), kNan));
-    workspace_ = upload(std::vector<uint8_t>(workspace_bytes_ + 1, kNan));
-    if (token_scales_) {  // all of them 1
-      const int64_t pages = batch.table.num_blocks * layout_.block_page_stride;
-      const std::vector<float> ones(
-          static_cast<size_t>(pages * batch.shape.num_kv_heads * layout_.page_size), 1.0f);
-      std::vector<uint8_t> bytes(ones.size() * sizeof(float));
-      std::memcpy(bytes.data(), ones.data(), bytes.size());
-      scales_ = upload(bytes);
-    }
-  } catch (...) {
-    for (void* address : owned_) memory_.release(address);
-    throw;
-  }
-}
-
-DeviceTensors::~DeviceTensors() {
-  for (void* address : owned_) memory_.release(address);
+  plan_ = uploads_.add(std::vector<uint8_t>(blob, blob + plan.bytes()));
+  q_ = uploads_.add(queries());
+  cache_ = uploads_.add(cache());
+  out_ = uploads_.add(
+      std::vector<uint8_t>(outputs() * static_cast<size_t>(2 * batch.shape.v_head_size), kNan));
+  lse_ = uploads_.add(std::vector<uint8_t>(outputs() * sizeof(float), kNan));
+  workspace_ = uploads_.add(std::vector<uint8_t>(workspace_bytes_ + 1, kNan));
+  if (!token_scales_) return;
+  // All of them 1.
+  const int64_t pages = batch.table.num_blocks * layout_.block_page_stride;
+  const std::vector<float> ones(
+      static_cast<size_t>(pages * batch.shape.num_kv_heads * layout_.page_size), 1.0f);
+  std::vector<uint8_t> bytes(ones.size() * sizeof(float));
+  std::memcpy(bytes.data(), ones.data(), bytes.size());
+  scales_ = uploads_.add(bytes);
 }
 
 attnplan_hip_kv DeviceTensors::kv() const {
@@ -73,12 +64,6 @@ attnplan_hip_kv DeviceTensors::kv() const {
   kv.k = cache_;
   kv.k_scales.data = kv.v_scales.data = static_cast<float*>(scales_);
   return kv;
-}
-
-void* DeviceTensors::upload(const std::vector<uint8_t>& bytes) {
-  owned_.push_back(memory_.allocate(bytes.size()));
-  memory_.upload(owned_.back(), bytes.data(), bytes.size());
-  return owned_.back();
 }
 
 std::vector<uint8_t> DeviceTensors::queries() const {
@@ -143,8 +128,8 @@ cpu::Output DeviceTensors::read_output() const {
   const auto size = static_cast<size_t>(batch_.shape.v_head_size);
   std::vector<uint16_t> out(outputs() * size);
   std::vector<float> lse(outputs());
-  memory_.download(out.data(), out_, out.size() * sizeof(uint16_t));
-  memory_.download(lse.data(), lse_, lse.size() * sizeof(float));
+  uploads_.memory().download(out.data(), out_, out.size() * sizeof(uint16_t));
+  uploads_.memory().download(lse.data(), lse_, lse.size() * sizeof(float));
   cpu::Output result(rows_, batch_.shape);
   for (int64_t row = 0; row < rows_; ++row) {
     for (int32_t head = 0; head < batch_.shape.num_q_heads; ++head) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "cpu/block_table.h"
@@ -14,6 +15,7 @@
 #include "cpu/values.h"
 #include "gpu/device.h"
 #include "gpu/device_plan.h"
+#include "gpu/uploads.h"
 
 namespace attnplan::gpu {
 
@@ -22,16 +24,17 @@ struct Batch {
   cpu::Lengths lengths;
   cpu::AttentionShape shape;
   cpu::BlockTable table;
+  std::optional<cpu::M3Params> sparse;
   std::vector<int64_t> plan_row;  // [rows of the step]
 };
+
+// Of a dtype that caches and queries have. Throws std::runtime_error for any other.
+cpu::Format format_of(attnplan_dtype dtype);
 
 class DeviceTensors {
  public:
   DeviceTensors(const Device& device, const DevicePlan& plan, const Batch& batch,
                 const cpu::Values& values, const cpu::Origins& origins);
-  ~DeviceTensors();
-  DeviceTensors(const DeviceTensors&) = delete;
-  DeviceTensors& operator=(const DeviceTensors&) = delete;
 
   void* plan() const { return plan_; }
   void* q() const { return q_; }
@@ -45,7 +48,6 @@ class DeviceTensors {
   cpu::Output read_output() const;
 
  private:
-  void* upload(const std::vector<uint8_t>& bytes);
   std::vector<uint8_t> queries() const;
   std::vector<uint8_t> cache() const;
   void fill_token(int32_t request, int64_t token, cpu::Tensor tensor,
@@ -56,7 +58,7 @@ class DeviceTensors {
   }
   size_t outputs() const { return static_cast<size_t>(rows_ * batch_.shape.num_q_heads); }
 
-  Memory& memory_;
+  Uploads uploads_;
   const Batch& batch_;
   const cpu::Values& values_;
   const cpu::Origins& origins_;
@@ -67,7 +69,6 @@ class DeviceTensors {
   bool lhbnc_;
   bool packed_;
   bool token_scales_;
-  std::vector<void*> owned_;
   void* plan_ = nullptr;
   void* q_ = nullptr;
   void* cache_ = nullptr;

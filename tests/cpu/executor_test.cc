@@ -310,16 +310,18 @@ TEST(Executor, SparseWithRoomForEveryBlockIsDense) {
 
 TEST(Executor, TheSparseProfileSelectsSixteenBlocksOf128) {
   attnplan_config config = config_of(4, 1, 16);
-  config.profile = "minimax_m3_sparse";
   const attnplan_kv_cache cache = cache_of({ATTNPLAN_LAYOUT_LBHNC, 0, 128, 0});
   config.kv_cache = &cache;
   const Batch batch{{4, 4, 3}, {2500, 300, 3}};  // 20, 3 and 1 live blocks
   PlanBuilder plan(3, 11);
   plan.segment(ATTNPLAN_ROUTE_DECODE, 0, 2, 0, 8, 4);
   plan.segment(ATTNPLAN_ROUTE_PREFILL, 2, 3, 8, 11);
-  const RunReport report = run_plan(config, batch, plan);
-  expect_right(report);
-  EXPECT_TRUE(report.sparse);
+  for (const char* profile : {"minimax_m3_sparse", "hip_m3"}) {
+    config.profile = profile;
+    const RunReport report = run_plan(config, batch, plan);
+    expect_right(report);
+    EXPECT_TRUE(report.sparse);
+  }
 }
 
 TEST(Executor, TheRouteNeverChangesTheAnswer) {

@@ -22,7 +22,10 @@ constexpr int kSteps = 4;
 
 class HostMemory : public Memory {
  public:
-  void* allocate(size_t bytes) override { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); }
+  void* allocate(size_t bytes) override {
+    EXPECT_GT(bytes, 0u);  // CUDA refuses that
+    return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  }
   void release(void* address) override { std::free(address); }
   void upload(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void download(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
@@ -32,8 +35,12 @@ Device simulated_device(hip::TableArch arch) {
   hip::emulation().arch = arch;
   hip::emulation().compute_units = 20;
   Device device;
-  device.library = {&attnplan_hip_device, &attnplan_hip_contracts, &attnplan_hip_workspace_size,
-                    &attnplan_hip_launch};
+  device.library = {&attnplan_hip_device,
+                    &attnplan_hip_contracts,
+                    &attnplan_hip_workspace_size,
+                    &attnplan_hip_launch,
+                    &attnplan_hip_select_workspace_size,
+                    &attnplan_hip_select};
   device.memory = std::make_unique<HostMemory>();
   attnplan_error error = ATTNPLAN_ERROR_INIT;
   EXPECT_EQ(device.library.device(0, &device.info, &error), ATTNPLAN_OK) << error.message;
@@ -145,6 +152,31 @@ TEST(HipRun, ClearsTheRowsThatAGraphAdds) {
       EXPECT_EQ(report.problem, "");
       EXPECT_TRUE(report.ok) << report.max_error << " " << report.max_lse_error;
       EXPECT_EQ(report.pad_rows, c.pads);
+    }
+  }
+}
+
+// More blocks than a row attends, so that a wrong choice shows; blocks of our own and given ones.
+TEST(HipRun, SelectsTheBlocksOfMiniMaxM3) {
+  constexpr const char* kDocuments[] = {
+      R"({"name": "own blocks", "query_lens": [1, 0, 3], "seq_lens": [2900, 0, 400],
+          "heads": {"num_q_heads": 8, "num_kv_heads": 2}})",
+      R"({"name": "fp8, packed", "query_lens": [2, 1, 5], "seq_lens": [2500, 130, 5],
+          "heads": {"num_q_heads": 4, "num_kv_heads": 1},
+          "kv_cache": {"num_blocks": 40, "block_size": 128, "page_size": 16, "layout": "lbhnc",
+                       "packed": true, "cache_dtype": "fp8"}})"};
+  for (const auto arch : {hip::TableArch::kGfx942, hip::TableArch::kSm90}) {
+    for (const char* text : kDocuments) {
+      json::BatchDocument document;
+      const auto error = json::parse_batch(text, {"test", 1, 1}, "hip_m3", document);
+      ASSERT_FALSE(error.has_value()) << error->message;
+      SCOPED_TRACE(document.name());
+      const Device device = simulated_device(arch);
+      const cpu::RunReport report =
+          run(device, document.config(), document.step(), document.group(), {});
+      EXPECT_EQ(report.problem, "");
+      EXPECT_TRUE(report.sparse);
+      EXPECT_TRUE(report.ok) << report.max_error << " " << report.max_lse_error;
     }
   }
 }
