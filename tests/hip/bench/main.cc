@@ -23,12 +23,18 @@ struct Options {
   int repetitions = 31;
   bool bf16 = true;
   bool fp8 = true;
+  bool help = false;
   bool bad = false;
 };
 
 const char* const kUsage =
-    "attnplan_hip_bench [--json FILE] [--filter TEXT] [--cache bf16|fp8] [--page-size N]\n"
-    "                   [--work best|auto|stream_k|equal_chunks] [--repetitions N]\n";
+    "usage: attnplan_hip_bench [options]\n"
+    "  --json FILE           write what was measured\n"
+    "  --filter TEXT         only workloads with TEXT in their name\n"
+    "  --cache bf16|fp8      one of the two caches\n"
+    "  --page-size N         tokens of a page\n"
+    "  --work POLICY         best (of the last two), auto, stream_k, equal_chunks\n"
+    "  --repetitions N       times are medians of so many\n";
 
 bool read_work(const std::string& text, Options* options) {
   const struct {
@@ -70,6 +76,10 @@ bool read_option(const std::string& name, const char* value, Options* options) {
 Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
+    if (std::strcmp(argv[i], "--help") == 0) {
+      options.help = true;
+      return options;
+    }
     if (i + 1 == argc || !read_option(argv[i], argv[i + 1], &options)) {
       std::fprintf(stderr, "attnplan_hip_bench: \"%s\"?\n%s", argv[i], kUsage);
       options.bad = true;
@@ -142,6 +152,10 @@ int main(int argc, char** argv) {
   using namespace attnplan::hip::bench;
   const Options options = read_options(argc, argv);
   if (options.bad) return 2;
+  if (options.help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
   try {
     return run(options);
   } catch (const std::exception& problem) {
