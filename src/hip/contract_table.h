@@ -100,6 +100,9 @@ constexpr bool all_combined(const KernelKey (&lines)[kLines]) {
   }
   return true;
 }
-static_assert(all_combined(kAttentionLines) && all_combined(kM3SparseLines));
+static_assert(
+    all_combined(kAttentionLines) && all_combined(kM3SparseLines),
+    "kernels.inc lacks a line: a pair of head sizes needs one for every cache dtype of its "
+    "list, with shuffle 0 and 1 each (ten lines a pair), as one contract admits them all");
 
 }  // namespace attnplan::hip

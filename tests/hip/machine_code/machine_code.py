@@ -132,7 +132,8 @@ def check(measured, record, same_compiler):
             found = list(faults(figures))
             before = recorded.get(kernel, {}).get(arch)
             if before is None:
-                found.append("not in the record")
+                found.append("not in the record: a new kernel? Read its figures, then run "
+                             "tests/hip/machine_code/machine_code.py --update")
             elif same_compiler:
                 found += regressions(figures, before)
             complaints += [f"{kernel} {arch}: {text}" for text in found]
