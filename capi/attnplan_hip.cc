@@ -4,6 +4,7 @@
 #include "hip/contracts.h"
 #include "hip/device.h"
 #include "hip/launch_check.h"
+#include "hip/plan_layer.h"
 #include "hip/run.h"
 #include "hip/select_check.h"
 #include "versioned.h"
@@ -64,6 +65,7 @@ attnplan_status attnplan_hip_workspace_size(const attnplan_hip_attention* attent
   if (status == Status::kOk) {
     status = attnplan::hip::HostPlan::read(plan, plan_bytes, &host, &error);
   }
+  if (status == Status::kOk) status = attnplan::hip::check_plan_layer(host, layer, &error);
   if (status == Status::kOk) {
     status = attnplan::hip::workspace_of(layer, host, &workspace, &error);
   }
@@ -87,17 +89,20 @@ attnplan_status attnplan_hip_select_workspace_size(const attnplan_hip_attention*
   Error error;
   attnplan::hip::Layer layer;
   attnplan::hip::HostPlan host;
+  int64_t need = 0;
   Status status = attnplan::hip::read_layer(attention, &layer, &error);
   if (status == Status::kOk) {
     status = attnplan::hip::HostPlan::read(plan, plan_bytes, &host, &error);
   }
+  if (status == Status::kOk) status = attnplan::hip::check_plan_layer(host, layer, &error);
   if (status == Status::kOk && (bytes == nullptr || max_seq_len < 0)) {
     status = error.set(Status::kInvalidArgument, attnplan::Code::kNone, -1, max_seq_len, 0,
                        bytes == nullptr ? "bytes is NULL" : "max_seq_len is negative");
   }
   if (status == Status::kOk) {
-    *bytes = static_cast<size_t>(attnplan::hip::select_workspace_bytes(layer, host, max_seq_len));
+    status = attnplan::hip::select_workspace_bytes(layer, host, max_seq_len, &need, &error);
   }
+  if (status == Status::kOk) *bytes = static_cast<size_t>(need);
   return finish(status, error, error_out);
 }
 

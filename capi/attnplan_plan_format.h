@@ -97,6 +97,12 @@ enum { /* attnplan_plan_header.flags */
   ATTNPLAN_PLAN_HAS_GRAPH = 4
 };
 
+enum { /* attnplan_plan_header.cache_flags: bits of attnplan_kv_cache.flags */
+  ATTNPLAN_PLAN_CACHE_PACKED = 1,
+  ATTNPLAN_PLAN_CACHE_SHUFFLE = 2,
+  ATTNPLAN_PLAN_CACHE_TYPED = 4
+};
+
 enum { /* attnplan_segment.flags */
   ATTNPLAN_SEGMENT_EXACT_QUERY_LENS = 1,
   ATTNPLAN_SEGMENT_EXACT_SEQ_LENS = 2
@@ -286,6 +292,16 @@ typedef struct attnplan_plan_header {
   int32_t num_byte_ranges;  /* attnplan_byte_range, behind the section table */
   int64_t policy_costs[3];  /* under auto: demote, uniform_prefix, split_runs; nanoseconds by the
                                model of docs/planning.md; -1: cannot be routed */
-} attnplan_plan_header;     /* 168 bytes */
+  int32_t num_q_heads;      /* what the plan was made for, likewise below: attnplan_config's */
+  int32_t num_kv_heads;     /* figures, with defaults filled in */
+  int32_t head_size;
+  int32_t v_head_size;
+  int32_t mask;           /* attnplan_mask */
+  int32_t sliding_window; /* tokens; 0: none */
+  int32_t num_blocks;     /* of the cache; 0: planned without one */
+  int32_t block_size;     /* tokens of a logical block; 0 likewise */
+  int32_t layout;         /* attnplan_layout */
+  uint32_t cache_flags;   /* ATTNPLAN_PLAN_CACHE_* */
+} attnplan_plan_header;   /* 208 bytes */
 
 #endif /* ATTNPLAN_PLAN_FORMAT_H_ */

@@ -87,13 +87,12 @@ void fill_numbers(const Layer& layer, AttentionArgs* args) {
 Status fill_lengths(const HostPlan& plan, int32_t segment, AttentionArgs* args, Error* error) {
   const struct {
     int32_t id;
-    const char* name;
     const int32_t** pointer;
-  } sections[] = {{ATTNPLAN_SECTION_QUERY_START_LOC, "QUERY_START_LOC", &args->query_start_loc},
-                  {ATTNPLAN_SECTION_SEQ_LENS, "SEQ_LENS", &args->seq_lens},
-                  {ATTNPLAN_SECTION_CONTEXT_LENS, "CONTEXT_LENS", &args->context_lens}};
+  } sections[] = {{ATTNPLAN_SECTION_QUERY_START_LOC, &args->query_start_loc},
+                  {ATTNPLAN_SECTION_SEQ_LENS, &args->seq_lens},
+                  {ATTNPLAN_SECTION_CONTEXT_LENS, &args->context_lens}};
   for (const auto& s : sections) {
-    const Status status = plan.need(s.id, s.name, error);
+    const Status status = plan.need(s.id, error);
     if (status != Status::kOk) return status;
     *s.pointer = plan.device<int32_t>(s.id);
   }
@@ -119,7 +118,8 @@ Status fill_pages(const HostPlan& plan, AttentionArgs* args, Error* error) {
     return Status::kOk;
   }
   return error->set(Status::kPlanError, Code::kNone, -1, 0, 0,
-                    "plan: it has neither sections PAGE_INDPTR and PAGE_INDICES nor PAGE_TABLE");
+                    "plan: it has neither sections page_indptr and page_indices nor page_table, ask for "
+                    "them in attnplan_config.sections");
 }
 
 // The planner's cache was another one than the caller's.
@@ -170,6 +170,7 @@ Status fill_segment(const HostPlan& plan, int32_t index, const Layer& layer, Att
     segment.label = layer.view_dtype;
   }
   if (status == Status::kOk) status = check_segment_cache(segment, layer, error);
+  if (status == Status::kOk) status = check_page_size(layer, segment.page_size, error);
   if (status == Status::kOk) status = fill_lengths(plan, index, args, error);
   if (status == Status::kOk) status = fill_pages(plan, args, error);
   if (status != Status::kOk) return status;
@@ -180,10 +181,8 @@ Status fill_segment(const HostPlan& plan, int32_t index, const Layer& layer, Att
 
 Status fill_rows(const HostPlan& plan, const int32_t** row_request, const int32_t** row_position,
                  Error* error) {
-  Status status = plan.need(ATTNPLAN_SECTION_ROW_REQUEST, "ROW_REQUEST", error);
-  if (status == Status::kOk) {
-    status = plan.need(ATTNPLAN_SECTION_ROW_POSITION, "ROW_POSITION", error);
-  }
+  Status status = plan.need(ATTNPLAN_SECTION_ROW_REQUEST, error);
+  if (status == Status::kOk) status = plan.need(ATTNPLAN_SECTION_ROW_POSITION, error);
   if (status != Status::kOk) return status;
   *row_request = plan.device<int32_t>(ATTNPLAN_SECTION_ROW_REQUEST);
   *row_position = plan.device<int32_t>(ATTNPLAN_SECTION_ROW_POSITION);

@@ -21,8 +21,8 @@ class HostPlan {
   // NULL where the plan has none. Room and elements in use are inside the plan.
   const attnplan_section* find(int32_t id) const { return sections_[id]; }
 
-  // Error PLAN_ERROR where it is missing.
-  Status need(int32_t id, const char* name, Error* error) const;
+  // PLAN_ERROR where it is missing: the message says how to ask for it.
+  Status need(int32_t id, Error* error) const;
 
   template <class T>
   const T* host(int32_t id) const {
@@ -46,6 +46,10 @@ class HostPlan {
   Status segment(int32_t index, attnplan_segment* segment, Error* error) const;
 
  private:
+  Status read_table(Error* error);
+  // Counts, and the figures of segments and work list.
+  Status check(Error* error) const;
+
   const std::byte* host_ = nullptr;
   std::byte* device_ = nullptr;
   const attnplan_plan_header* header_ = nullptr;

@@ -4,38 +4,20 @@
 
 #include "hip/argument_checks.h"
 #include "hip/contract_table.h"
+#include "hip/plan_layer.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
 namespace {
 
 Status read_work(const HostPlan& plan, const attnplan_work** work, Error* error) {
-  constexpr struct {
-    int32_t id;
-    const char* name;
-  } kSections[] = {{ATTNPLAN_SECTION_WORK, "WORK"},
-                   {ATTNPLAN_SECTION_WORK_ITEMS, "WORK_ITEMS"},
-                   {ATTNPLAN_SECTION_WORKER_INDPTR, "WORKER_INDPTR"},
-                   {ATTNPLAN_SECTION_MERGE_TILES, "MERGE_TILES"},
-                   {ATTNPLAN_SECTION_MERGE_INDPTR, "MERGE_INDPTR"},
-                   {ATTNPLAN_SECTION_MERGE_SLOTS, "MERGE_SLOTS"}};
-  for (const auto& section : kSections) {
-    const Status status = plan.need(section.id, section.name, error);
+  for (const int32_t id : {ATTNPLAN_SECTION_WORK, ATTNPLAN_SECTION_WORK_ITEMS,
+                           ATTNPLAN_SECTION_WORKER_INDPTR, ATTNPLAN_SECTION_MERGE_TILES,
+                           ATTNPLAN_SECTION_MERGE_INDPTR, ATTNPLAN_SECTION_MERGE_SLOTS}) {
+    const Status status = plan.need(id, error);
     if (status != Status::kOk) return status;
   }
-  const attnplan_section& entry = *plan.find(ATTNPLAN_SECTION_WORK);
-  const attnplan_section& indptr = *plan.find(ATTNPLAN_SECTION_WORKER_INDPTR);
-  if (entry.count != 1) {
-    return error->set(Status::kInvalidArgument, Code::kNone, -1, entry.count, 1,
-                      "plan: section WORK has %lld elements, it has one",
-                      static_cast<long long>(entry.count));
-  }
   *work = plan.host<attnplan_work>(ATTNPLAN_SECTION_WORK);
-  if ((*work)->workers < 1 || indptr.count != int64_t{(*work)->workers} + 1) {
-    return error->set(Status::kInvalidArgument, Code::kNone, -1, indptr.count, (*work)->workers,
-                      "plan: %d workers with a section WORKER_INDPTR of %lld elements",
-                      (*work)->workers, static_cast<long long>(indptr.count));
-  }
   return Status::kOk;
 }
 
@@ -101,12 +83,8 @@ Status workspace_of(const Layer& layer, const HostPlan& plan, Workspace* workspa
   const attnplan_work* work;
   const Status status = read_work(plan, &work, error);
   if (status != Status::kOk) return status;
-  const int32_t query_tile = plan.no_segments() ? kQueryTile : work->query_tile;
-  if (work->num_slots < 0 || work->max_slots < 0 || query_tile < 1) {
-    return error->set(Status::kInvalidArgument, Code::kNone, -1, work->num_slots, 0,
-                      "plan: section WORK has negative figures");
-  }
-  *workspace = workspace_for(std::max(work->num_slots, work->max_slots), query_tile,
+  if (const Status tiles = check_tiles(plan, *work, error); tiles != Status::kOk) return tiles;
+  *workspace = workspace_for(std::max(work->num_slots, work->max_slots), kQueryTile,
                              layer.attention.v_head_size);
   return Status::kOk;
 }
@@ -132,6 +110,7 @@ Status read_launch(const attnplan_hip_launch_args* given, CheckedLaunch* checked
   if (status == Status::kOk) status = need_cache(checked->layer, error);
   if (status == Status::kOk) status = check_supported(checked->layer, error);
   if (status == Status::kOk) status = HostPlan::read(args->plan, &checked->plan, error);
+  if (status == Status::kOk) status = check_plan_layer(checked->plan, checked->layer, error);
   if (status != Status::kOk) return status;
   return fill_attention(*args, checked->layer, checked->plan, &checked->args, error);
 }
@@ -146,7 +125,6 @@ Status check_dense(const CheckedLaunch& checked, DenseLaunch* launch, Error* err
                       "selected is given, but attention.top_k is 0");
   }
   Status status = read_work(checked.plan, &work, error);
-  if (status == Status::kOk) status = check_tiles(checked.plan, *work, error);
   if (status == Status::kOk) {
     status = workspace_of(checked.layer, checked.plan, &workspace, error);
   }

@@ -209,16 +209,24 @@ Status check_supported(const Layer& layer, Error* error) {
   return check_cache(layer, error);
 }
 
+Status check_page_size(const Layer& layer, int32_t page_size, Error* error) {
+  const int32_t own = layer.cache.page_size, block = layer.cache.block_size;
+  if (std::find(kPageSizes.begin(), kPageSizes.end(), page_size) == kPageSizes.end()) {
+    return error->set(Status::kPlanError, Code::kPageSizeMismatch, -1, page_size, own,
+                      "plan: its pages have %d tokens, the kernels take 16, 32, 64 or 128",
+                      page_size);
+  }
+  if ((own == 0 || own == page_size) && block % page_size == 0) return Status::kOk;
+  return error->set(Status::kPlanError, Code::kPageSizeMismatch, -1, page_size, own,
+                    "plan: its pages have %d tokens, but kv_cache has a page_size of %d and blocks "
+                    "of %d: the plan is of another cache",
+                    page_size, own, block);
+}
+
 Status layer_strides(const Layer& layer, int32_t page_size, CacheStrides* strides, Error* error) {
   const attnplan_hip_attention& a = layer.attention;
-  const int32_t own = layer.cache.page_size;
-  const bool supported =
-      std::find(kPageSizes.begin(), kPageSizes.end(), page_size) != kPageSizes.end();
-  if (!supported || (own > 0 && own != page_size) || layer.cache.block_size % page_size != 0) {
-    return error->set(Status::kPlanError, Code::kPageSizeMismatch, -1, page_size, own,
-                      "pages of %d tokens: kernels take 16, 32, 64 or 128, the cache has blocks of "
-                      "%d and page_size %d",
-                      page_size, layer.cache.block_size, own);
+  if (const Status pages = check_page_size(layer, page_size, error); pages != Status::kOk) {
+    return pages;
   }
   *strides = make_cache_strides(
       layer.cache, {a.num_kv_heads, a.head_size, a.v_head_size,

@@ -38,6 +38,9 @@ Status check_supported(const Layer& layer, Error* error);
 // blocks; 0 where there is none. As the planner chooses.
 int32_t kernel_page_size(const Layer& layer);
 
+// PLAN_ERROR where kernels take no pages of that size, or the cache has others.
+Status check_page_size(const Layer& layer, int32_t page_size, Error* error);
+
 // Strides for pages of `page_size` tokens, which the cache's own is, if it has one. Errors where a
 // stride is not what kernels take.
 Status layer_strides(const Layer& layer, int32_t page_size, CacheStrides* strides, Error* error);

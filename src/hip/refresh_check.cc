@@ -3,6 +3,7 @@
 #include "hip/argument_checks.h"
 #include "hip/host_plan.h"
 #include "hip/layer.h"
+#include "hip/plan_layer.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
@@ -119,6 +120,7 @@ Status check_refresh(const attnplan_hip_refresh_args* given, RefreshLaunch* laun
   Status status = read_struct(given, &copy, &args, "attnplan_hip_refresh_args", error);
   if (status == Status::kOk) status = read_layer(args->attention, &layer, error);
   if (status == Status::kOk) status = HostPlan::read(args->plan, &plan, error);
+  if (status == Status::kOk) status = check_plan_layer(plan, layer, error);
   if (status == Status::kOk) {
     status = check_pointer(error, "query_start_loc", args->query_start_loc, alignof(int32_t));
   }

@@ -7,13 +7,15 @@
 #include "hip/argument_checks.h"
 #include "hip/contract_table.h"
 #include "hip/launch_check.h"
+#include "hip/plan_layer.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
 namespace {
 
 int32_t blocks_of(int32_t tokens) {
-  return std::max((tokens + kM3BlockKeys - 1) / kM3BlockKeys, 1);
+  return static_cast<int32_t>(
+      std::max<int64_t>((int64_t{tokens} + kM3BlockKeys - 1) / kM3BlockKeys, 1));
 }
 
 bool has_index(attnplan_dtype dtype, int32_t head_size, int32_t tiles) {
@@ -111,15 +113,25 @@ Status read_index(const attnplan_hip_index* given, const Layer& layer, int32_t p
   return Status::kOk;
 }
 
-int64_t select_workspace_bytes(const Layer& layer, const HostPlan& plan, int32_t max_seq_len) {
-  if (max_seq_len == 0 && plan.header().num_segments > 0) {
-    const auto* const segments = plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS);
+Status select_workspace_bytes(const Layer& layer, const HostPlan& plan, int32_t max_seq_len,
+                              int64_t* bytes, Error* error) {
+  if (max_seq_len == 0) {
     for (int32_t i = 0; i < plan.header().num_segments; ++i) {
-      max_seq_len = std::max(max_seq_len, segments[i].max_seq_len);
+      const auto& segment = plan.host<attnplan_segment>(ATTNPLAN_SECTION_SEGMENTS)[i];
+      max_seq_len = std::max(max_seq_len, segment.max_seq_len);
     }
   }
-  return int64_t{layer.attention.num_kv_heads} * most_rows(plan) * blocks_of(max_seq_len) *
-         int64_t{sizeof(float)};
+  *bytes = sizeof(float);
+  bool too_many = false;
+  for (const int32_t factor :
+       {layer.attention.num_kv_heads, most_rows(plan), blocks_of(max_seq_len)}) {
+    too_many = too_many || __builtin_mul_overflow(*bytes, int64_t{factor}, bytes);
+  }
+  if (!too_many) return Status::kOk;
+  *bytes = 0;
+  return error->set(Status::kInvalidArgument, Code::kValueOutOfRange, -1, max_seq_len, 0,
+                    "no workspace can hold a score for each of %d KV heads, %d rows and %d blocks",
+                    layer.attention.num_kv_heads, most_rows(plan), blocks_of(max_seq_len));
 }
 
 Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch, Error* error) {
@@ -138,6 +150,7 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   status = need_cache(layer, error);
   if (status == Status::kOk) status = check_supported(layer, error);
   if (status == Status::kOk) status = HostPlan::read(args->plan, &plan, error);
+  if (status == Status::kOk) status = check_plan_layer(plan, layer, error);
   if (status == Status::kOk) status = fill_segment(plan, args->segment, layer, &out.index, error);
   if (status == Status::kOk) {
     status = read_index(args->index, layer, 1 << out.index.page_shift, &index, error);
@@ -156,12 +169,18 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   attnplan_segment segment;
   status = plan.segment(args->segment, &segment, error);
   if (status != Status::kOk) return status;
+  if (args->max_seq_len < 0) {
+    return invalid(error, "max_seq_len", args->max_seq_len, 0, "it cannot be negative");
+  }
   const int32_t longest = args->max_seq_len != 0 ? args->max_seq_len : segment.max_seq_len;
   if (longest < segment.max_seq_len) {
     return invalid(error, "max_seq_len", longest, segment.max_seq_len, "the segment has more");
   }
-  status = check_workspace(args->workspace, args->workspace_bytes,
-                           select_workspace_bytes(layer, plan, longest), error);
+  int64_t bytes = 0;
+  status = select_workspace_bytes(layer, plan, longest, &bytes, error);
+  if (status == Status::kOk) {
+    status = check_workspace(args->workspace, args->workspace_bytes, bytes, error);
+  }
   if (status != Status::kOk) return status;
 
   const attnplan_hip_attention& a = layer.attention;

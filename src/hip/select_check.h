@@ -19,7 +19,9 @@ struct SelectLaunch {
 
 Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch, Error* error);
 
-int64_t select_workspace_bytes(const Layer& layer, const HostPlan& plan, int32_t max_seq_len);
+// INVALID_ARGUMENT where they pass 64 bits.
+Status select_workspace_bytes(const Layer& layer, const HostPlan& plan, int32_t max_seq_len,
+                              int64_t* bytes, Error* error);
 
 // An index as a cache of one head: its dtype, and where its keys lie.
 struct IndexCache {

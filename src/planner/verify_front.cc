@@ -1,6 +1,5 @@
 // Header, section table and byte ranges: what a reader needs before it may look at anything else.
-#include <array>
-
+#include "planner/section_shapes.h"
 #include "planner/verify_checks.h"
 
 namespace attnplan {
@@ -8,55 +7,6 @@ namespace {
 
 constexpr Place kHeader{"header"};
 constexpr Place kTable{"section table"};
-
-// What the table has to say of a section that this version knows.
-struct Shape {
-  int32_t id;
-  uint16_t type;
-  uint8_t extent;
-};
-constexpr uint8_t kOther = ATTNPLAN_EXTENT_OTHER, kRequests = ATTNPLAN_EXTENT_REQUESTS,
-                  kRows = ATTNPLAN_EXTENT_ROWS, kPages = ATTNPLAN_EXTENT_PAGES;
-constexpr std::array<Shape, 31> kShapes = {{
-    {ATTNPLAN_SECTION_SEGMENTS, ATTNPLAN_TYPE_SEGMENT, kOther},
-    {ATTNPLAN_SECTION_REFUSALS, ATTNPLAN_TYPE_REFUSAL, kOther},
-    {ATTNPLAN_SECTION_WARNINGS, ATTNPLAN_TYPE_WARNING, kOther},
-    {ATTNPLAN_SECTION_ORDER, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_QUERY_START_LOC, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_SEQ_LENS, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_CONTEXT_LENS, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_ROW_REQUEST, ATTNPLAN_TYPE_INT32, kRows},
-    {ATTNPLAN_SECTION_ROW_POSITION, ATTNPLAN_TYPE_INT32, kRows},
-    {ATTNPLAN_SECTION_PAGE_INDPTR, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_PAGE_INDICES, ATTNPLAN_TYPE_INT32, kPages},
-    {ATTNPLAN_SECTION_LAST_PAGE_LEN, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_PAGE_TABLE, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_SLOTS, ATTNPLAN_TYPE_INT64, kRows},
-    {ATTNPLAN_SECTION_CHUNKS, ATTNPLAN_TYPE_CHUNK_SET, kOther},
-    {ATTNPLAN_SECTION_CHUNK_LIST, ATTNPLAN_TYPE_CHUNK, kOther},
-    {ATTNPLAN_SECTION_CHUNK_CU_LENS, ATTNPLAN_TYPE_INT32, kOther},
-    {ATTNPLAN_SECTION_CHUNK_SKIP_MERGE, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_CHUNK_TOKEN_TO_REQUEST, ATTNPLAN_TYPE_INT32, kOther},
-    {ATTNPLAN_SECTION_WINDOW, ATTNPLAN_TYPE_WINDOW, kOther},
-    {ATTNPLAN_SECTION_WINDOW_START, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_WINDOW_CU_LEN, ATTNPLAN_TYPE_INT32, kRequests},
-    {ATTNPLAN_SECTION_LOCAL, ATTNPLAN_TYPE_LOCAL_BATCH, kOther},
-    {ATTNPLAN_SECTION_CONTEXT_PARALLEL, ATTNPLAN_TYPE_INT32, kRows},
-    {ATTNPLAN_SECTION_LAUNCH, ATTNPLAN_TYPE_LAUNCH, kOther},
-    {ATTNPLAN_SECTION_WORK, ATTNPLAN_TYPE_WORK, kOther},
-    {ATTNPLAN_SECTION_WORK_ITEMS, ATTNPLAN_TYPE_WORK_ITEM, kOther},
-    {ATTNPLAN_SECTION_WORKER_INDPTR, ATTNPLAN_TYPE_INT32, kOther},
-    {ATTNPLAN_SECTION_MERGE_TILES, ATTNPLAN_TYPE_MERGE_TILE, kOther},
-    {ATTNPLAN_SECTION_MERGE_INDPTR, ATTNPLAN_TYPE_INT32, kOther},
-    {ATTNPLAN_SECTION_MERGE_SLOTS, ATTNPLAN_TYPE_INT32, kOther},
-}};
-
-const Shape* shape_of(int32_t id) {
-  for (const Shape& shape : kShapes) {
-    if (shape.id == id) return &shape;
-  }
-  return nullptr;
-}
 
 bool check_sizes(const attnplan_plan_header& h, size_t plan_bytes, Checks* checks) {
   const auto bytes = static_cast<int64_t>(plan_bytes);
@@ -77,7 +27,7 @@ bool check_sizes(const attnplan_plan_header& h, size_t plan_bytes, Checks* check
 }
 
 // Where a section lies and what it is. Ids that are not known may be anything; they are not read.
-bool check_entry(const attnplan_section& s, const Shape* shape, int64_t* end, int64_t total,
+bool check_entry(const attnplan_section& s, const SectionShape* shape, int64_t* end, int64_t total,
                  Checks* checks) {
   const Place place = shape != nullptr ? at(s.id) : Place{"section", s.id};
   if (shape != nullptr && (!checks->is(place, "type", s.type, shape->type) ||
@@ -150,7 +100,7 @@ bool check_front(const void* plan, size_t plan_bytes, Checks* checks, PlanView* 
   for (const attnplan_section& s : table) {
     if (!checks->in(kTable, "id", s.id, int64_t{last_id} + 1, INT32_MAX)) return false;
     last_id = s.id;
-    const Shape* shape = shape_of(s.id);
+    const SectionShape* shape = section_shape(s.id);
     if (!check_entry(s, shape, &end, static_cast<int64_t>(h.total_bytes), checks)) return false;
   }
   if (!PlanView::open(plan, plan_bytes, view)) {

@@ -18,6 +18,23 @@ struct Totals {
   int64_t max_query_len[4] = {};
 };
 
+template <class T>
+int32_t own(const Blob& blob, T Config::*field) {
+  return blob.state != nullptr ? static_cast<int32_t>(blob.state->config.*field) : 0;
+}
+template <class T>
+int32_t own_cache(const Blob& blob, T KvCache::*field) {
+  const bool known = blob.state != nullptr && blob.state->config.kv_cache;
+  return known ? static_cast<int32_t>((*blob.state->config.kv_cache).*field) : 0;
+}
+int32_t own_cache_flags(const Blob& blob) {
+  int32_t flags = 0;
+  if (own_cache(blob, &KvCache::packed) != 0) flags |= ATTNPLAN_PLAN_CACHE_PACKED;
+  if (own_cache(blob, &KvCache::shuffle) != 0) flags |= ATTNPLAN_PLAN_CACHE_SHUFFLE;
+  if (own_cache(blob, &KvCache::typed) != 0) flags |= ATTNPLAN_PLAN_CACHE_TYPED;
+  return flags;
+}
+
 bool check_graph(const Blob& blob, Checks* checks) {
   const attnplan_plan_header& h = blob.header;
   const bool has = (h.flags & ATTNPLAN_PLAN_HAS_GRAPH) != 0;
@@ -42,6 +59,41 @@ bool check_graph(const Blob& blob, Checks* checks) {
   return checks->is(kHeader, "graph_rows", h.graph_rows,
                     int64_t{h.graph_requests} * h.graph_width) &&
          checks->is(kHeader, "graph_pad_requests", h.graph_pad_requests, h.graph_requests - live);
+}
+
+// The model and the cache that the plan was made for: the planner's own, else at least possible.
+bool check_model(const Blob& blob, Checks* checks) {
+  const attnplan_plan_header& h = blob.header;
+  const struct {
+    const char* name;
+    int32_t found;
+    int32_t least;
+    int32_t own;
+  } figures[] = {
+      {"num_q_heads", h.num_q_heads, 1, own(blob, &Config::num_q_heads)},
+      {"num_kv_heads", h.num_kv_heads, 1, own(blob, &Config::num_kv_heads)},
+      {"head_size", h.head_size, 1, own(blob, &Config::head_size)},
+      {"v_head_size", h.v_head_size, 1, own(blob, &Config::v_head_size)},
+      {"mask", h.mask, 0, own(blob, &Config::mask)},
+      {"sliding_window", h.sliding_window, 0, own(blob, &Config::sliding_window)},
+      {"num_blocks", h.num_blocks, 0, own_cache(blob, &KvCache::num_blocks)},
+      {"block_size", h.block_size, 0, own_cache(blob, &KvCache::block_size)},
+      {"layout", h.layout, 0, own_cache(blob, &KvCache::layout)},
+  };
+  for (const auto& f : figures) {
+    const bool known = blob.state != nullptr;
+    if (!checks->in(kHeader, f.name, f.found, known ? f.own : f.least, known ? f.own : INT32_MAX)) {
+      return false;
+    }
+  }
+  if (blob.state != nullptr &&
+      !checks->is(kHeader, "cache_flags", h.cache_flags, own_cache_flags(blob))) {
+    return false;
+  }
+  return checks->is(kHeader, "num_q_heads modulo num_kv_heads", h.num_q_heads % h.num_kv_heads,
+                    0) &&
+         checks->in(kHeader, "mask", h.mask, 0, static_cast<int32_t>(Mask::kFull)) &&
+         checks->is(kHeader, "having a block_size", h.block_size > 0, h.num_blocks > 0);
 }
 
 bool check_counts(const Blob& blob, const Totals& totals, Checks* checks) {
@@ -200,7 +252,8 @@ bool check_header(const Blob& blob, Checks* checks) {
          checks->in(kHeader, "decode_req_end", h.decode_req_end, 0, blob.requests) &&
          checks->in(kHeader, "decode_req_begin", h.decode_req_begin, 0, h.decode_req_end) &&
          checks->in(kHeader, "query_len_bound", h.query_len_bound, 0, INT32_MAX) &&
-         checks->in(kHeader, "page_table_width", h.page_table_width, 0, INT32_MAX);
+         checks->in(kHeader, "page_table_width", h.page_table_width, 0, INT32_MAX) &&
+         check_model(blob, checks);
 }
 
 bool check_segments(const Blob& blob, Checks* checks) {

@@ -68,6 +68,24 @@ void fill_graph(const Graph& graph, attnplan_plan_header* h) {
   h->graph_width = graph.width;
 }
 
+// What readers on the far side compare with the layer that they are to run.
+void fill_model(const Config& config, attnplan_plan_header* h) {
+  h->num_q_heads = config.num_q_heads;
+  h->num_kv_heads = config.num_kv_heads;
+  h->head_size = config.head_size;
+  h->v_head_size = config.v_head_size;
+  h->mask = static_cast<int32_t>(config.mask);
+  h->sliding_window = config.sliding_window;
+  if (!config.kv_cache) return;
+  const KvCache& cache = *config.kv_cache;
+  h->num_blocks = cache.num_blocks;
+  h->block_size = cache.block_size;
+  h->layout = static_cast<int32_t>(cache.layout);
+  if (cache.packed) h->cache_flags |= ATTNPLAN_PLAN_CACHE_PACKED;
+  if (cache.shuffle) h->cache_flags |= ATTNPLAN_PLAN_CACHE_SHUFFLE;
+  if (cache.typed) h->cache_flags |= ATTNPLAN_PLAN_CACHE_TYPED;
+}
+
 // All but the sizes.
 void fill_header(const Plan& plan, attnplan_plan_header* header) {
   *header = {};
@@ -93,6 +111,7 @@ void fill_header(const Plan& plan, attnplan_plan_header* header) {
   for (int i = 0; i < 3; ++i) h.policy_costs[i] = plan.resolution.costs[i];
   h.page_table_width = plan.page_table_width;
   if (plan.state->config.graph.enabled) fill_graph(plan.graph, &h);
+  fill_model(plan.state->config, &h);
 }
 
 void write_section(const Plan& plan, const SectionSpec& spec, std::byte* out) {

@@ -137,7 +137,7 @@ static void sizes_are_those_of_release_0_1(void) {
   CHECK_INT(sizeof(attnplan_segment), 96);
   CHECK_INT(sizeof(attnplan_refusal), 8);
   CHECK_INT(sizeof(attnplan_warning), 24);
-  CHECK_INT(sizeof(attnplan_plan_header), 168);
+  CHECK_INT(sizeof(attnplan_plan_header), 208);
 }
 
 int main(void) {

@@ -215,6 +215,14 @@ TEST(Verify, SaysWhatIsWrongWhereAndWhatTheLimitIs) {
       {offsetof(attnplan_plan_header, num_reqs), 1000, "header: num_pads is 0, must be 997"},
       {offsetof(attnplan_plan_header, num_rows), 1 << 30, "last row_end is 12, must be 1073741824"},
       {offsetof(attnplan_plan_header, graph_kind), 9, "header: graph_kind is 9, must be in [0, 0]"},
+      {offsetof(attnplan_plan_header, num_kv_heads), 0, "header: num_kv_heads is 0, must be in [1"},
+      {offsetof(attnplan_plan_header, num_kv_heads), 3,
+       "header: num_q_heads modulo num_kv_heads is 1, must be 0"},
+      {offsetof(attnplan_plan_header, head_size), -128, "header: head_size is -128, must be in [1"},
+      {offsetof(attnplan_plan_header, mask), 2, "header: mask is 2, must be in [0, 1]"},
+      {offsetof(attnplan_plan_header, sliding_window), -1, "header: sliding_window is -1, must be"},
+      {offsetof(attnplan_plan_header, num_blocks), 0,
+       "header: having a block_size is 1, must be 0"},
       {offsetof(attnplan_plan_header, num_segments), 5, "header does not count the segments (5"},
       {segment + offsetof(attnplan_segment, width), 3, "segments[0]: rows is 12, must be 9"},
       {segment + offsetof(attnplan_segment, route), 77,
@@ -303,6 +311,27 @@ TEST(Verify, APlannerAloneKnowsItsKernelsHeadsAndPages) {
             "not a sound plan: segments[0]: page_size is 128, must be 16");
   EXPECT_EQ(v.judge(pages, 6, true),
             "not a sound plan: page_indptr[0]: pages from here is 6, must be 7");
+  const struct {
+    const char* name;
+    size_t offset;
+    int own;
+  } figures[] = {{"num_q_heads", offsetof(attnplan_plan_header, num_q_heads), 16},
+                 {"num_kv_heads", offsetof(attnplan_plan_header, num_kv_heads), 1},
+                 {"head_size", offsetof(attnplan_plan_header, head_size), 128},
+                 {"v_head_size", offsetof(attnplan_plan_header, v_head_size), 128},
+                 {"mask", offsetof(attnplan_plan_header, mask), 0},
+                 {"sliding_window", offsetof(attnplan_plan_header, sliding_window), 0},
+                 {"num_blocks", offsetof(attnplan_plan_header, num_blocks), 200},
+                 {"block_size", offsetof(attnplan_plan_header, block_size), 16},
+                 {"layout", offsetof(attnplan_plan_header, layout), 0},
+                 {"cache_flags", offsetof(attnplan_plan_header, cache_flags), 0}};
+  for (const auto& f : figures) {
+    EXPECT_EQ(v.judge(f.offset, f.own, true), "") << f.name;
+    const std::string message = v.judge(f.offset, 2, true);
+    EXPECT_EQ(message.find(std::string("not a sound plan: header: ") + f.name + " is 2, must be "),
+              0u)
+        << message;
+  }
   EXPECT_EQ(v.judge(offsetof(attnplan_plan_header, planner_hash), 1, true),
             "not a sound plan: header has the planner_hash of another planner (0, limit 0)");
 }

@@ -57,4 +57,34 @@ std::string check_format(const Buffer& plan) {
   return "";
 }
 
+std::string check_model(const oracle::Batch& batch, const Buffer& plan) {
+  const attnplan_plan_header& header = header_of(plan);
+  const attnplan_config& config = batch.config;
+  const auto given = [](int32_t value, int32_t by_default) {
+    return value != 0 ? value : by_default;
+  };
+  const int32_t head_size = given(config.head_size, 128);
+  const struct {
+    const char* name;
+    int32_t found;
+    int32_t expected;
+  } figures[] = {
+      {"num_q_heads", header.num_q_heads, given(config.num_q_heads, 16)},
+      {"num_kv_heads", header.num_kv_heads, given(config.num_kv_heads, 1)},
+      {"head_size", header.head_size, head_size},
+      {"v_head_size", header.v_head_size, given(config.v_head_size, head_size)},
+      {"mask", header.mask, static_cast<int32_t>(config.mask)},
+      {"sliding_window", header.sliding_window, config.sliding_window},
+      {"num_blocks", header.num_blocks, batch.kv_cache ? batch.kv_cache->num_blocks : 0},
+      {"block_size", header.block_size, batch.kv_cache ? batch.kv_cache->block_size : 0},
+      {"layout", header.layout, batch.kv_cache ? static_cast<int32_t>(batch.kv_cache->layout) : 0},
+      {"cache_flags", static_cast<int32_t>(header.cache_flags),
+       batch.kv_cache ? static_cast<int32_t>(batch.kv_cache->flags) : 0},
+  };
+  for (const auto& f : figures) {
+    if (f.found != f.expected) return std::string("header: ") + f.name;
+  }
+  return "";
+}
+
 }  // namespace attnplan::property

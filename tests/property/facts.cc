@@ -42,6 +42,7 @@ Facts facts_of(const Batch& batch, std::span<const int32_t> order) {
 
 std::string check_plan(const Batch& batch, const attnplan_step& step, const Buffer& plan) {
   std::string broken = check_format(plan);
+  if (broken.empty()) broken = check_model(batch, plan);
   if (broken.empty()) broken = check_order(batch, plan);
   if (!broken.empty()) return broken;
   const Facts facts = facts_of(batch, int32_section(plan, ATTNPLAN_SECTION_ORDER));

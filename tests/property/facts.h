@@ -33,6 +33,8 @@ std::string check_routes(const Facts& facts, const attnplan_step& step, const Bu
 std::string check_contracts(const oracle::Batch& batch, const Facts& facts, const Buffer& plan);
 
 std::string check_format(const Buffer& plan);
+// What the header says of the model and the cache.
+std::string check_model(const oracle::Batch& batch, const Buffer& plan);
 
 // All of them.
 std::string check_plan(const oracle::Batch& batch, const attnplan_step& step, const Buffer& plan);

@@ -67,11 +67,30 @@ const Refusal kRefusals[] = {
      [](LaunchCase* c) { c->layer.attention.softmax_scale = -1; }},
     {"layout is mla", Status::kUnimplemented,
      [](LaunchCase* c) { c->layer.cache.layout = ATTNPLAN_LAYOUT_MLA; }},
-    {"pages of 16 tokens", Status::kPlanError,
+    {"plan: made for block_size 16, kv_cache.block_size is 64", Status::kPlanError,
      [](LaunchCase* c) {
        c->layer.cache.block_size = 64;
        c->layer.cache.page_size = 32;
      }},
+    {"plan: made for num_blocks 64, kv_cache.num_blocks is 63", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.cache.num_blocks = 63; }},
+    {"plan: made for layout 0, kv_cache.layout is 1", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.cache.layout = 1; }},
+    {"plan: made for a cache with flags 0, kv_cache.flags is 1", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.cache.flags = ATTNPLAN_KV_PACKED; }},
+    {"plan: made for num_q_heads 16, attention.num_q_heads is 8", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.attention.num_q_heads = 8; }},
+    {"plan: made for num_kv_heads 1, attention.num_kv_heads is 2", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.attention.num_kv_heads = 2; }},
+    {"plan: made for head_size 128, attention.head_size is 192", Status::kPlanError,
+     [](LaunchCase* c) {
+       c->layer.attention.head_size = 192;
+       c->layer.attention.v_head_size = 128;
+     }},
+    {"plan: made for mask 0, attention.mask is 1", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.attention.mask = ATTNPLAN_MASK_FULL; }},
+    {"plan: made for sliding_window 0, attention.sliding_window is 64", Status::kPlanError,
+     [](LaunchCase* c) { c->layer.attention.sliding_window = 64; }},
     {"a bf16 cache with scale 3", Status::kUnimplemented,
      [](LaunchCase* c) { c->layer.cache.scale = ATTNPLAN_SCALE_TOKEN_HEAD; }},
     {"kv.k_scales is given", Status::kInvalidArgument,
@@ -83,7 +102,7 @@ const Refusal kRefusals[] = {
     {"segment is -1", Status::kInvalidArgument, [](LaunchCase* c) { c->args.segment = -1; }},
     {"the host's copy is NULL", Status::kInvalidArgument,
      [](LaunchCase* c) { c->plan.host = nullptr; }},
-    {"it is cut short", Status::kInvalidArgument, [](LaunchCase* c) { c->plan.bytes = 200; }},
+    {"it is cut short", Status::kInvalidArgument, [](LaunchCase* c) { c->plan.bytes = 300; }},
     {"these bytes are no plan", Status::kInvalidArgument, [](LaunchCase* c) { c->plan.bytes = 8; }},
     {"the device's copy is NULL", Status::kInvalidArgument,
      [](LaunchCase* c) { c->plan.device = nullptr; }},
