@@ -47,6 +47,7 @@ attnplan_status attnplan_hip_contracts(const attnplan_hip_attention* attention,
     status = error.set(Status::kInvalidArgument, attnplan::Code::kNone, -1, 0, 0, "%s is NULL",
                        contracts == nullptr ? "contracts" : "count");
   }
+  if (status == Status::kOk) status = attnplan::hip::check_query_dtype(layer, &error);
   if (status != Status::kOk) return finish(status, error, error_out);
   const attnplan::hip::ContractList list = attnplan::hip::layer_contracts(layer);
   *contracts = list.contracts;

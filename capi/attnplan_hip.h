@@ -170,7 +170,7 @@ attnplan_hip_workspace_size(const attnplan_hip_attention* attention, const void*
  * log-sum-exp of minus infinity; the launch of segment 0 writes those that a full graph adds behind
  * the batch, so a plan without segments wants that launch, too. A captured launch whose segment the
  * plan does not have at replay writes nothing else. PLAN_ERROR: the plan cannot be run as it
- * is (a section is missing, another page size, ...); INVALID_ARGUMENT: what an argument has to be;
+ * is (a section is missing, it was made for other heads or another cache, ...); INVALID_ARGUMENT: what an argument has to be;
  * UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused, with its words. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args,
                                                      void* stream, attnplan_error* error);
@@ -228,7 +228,8 @@ ATTNPLAN_HIP_API attnplan_status attnplan_hip_select_workspace_size(
     int32_t max_seq_len, size_t* bytes, attnplan_error* error);
 
 /* Scores of the index and the selection from them, for one segment. The plan needs ROW_REQUEST and
- * ROW_POSITION, which attnplan_hip_launch with top_k needs too. */
+ * ROW_POSITION, which attnplan_hip_launch with top_k needs too. Statuses as of attnplan_hip_launch;
+ * init_blocks + local_blocks beyond top_k are an INVALID_ARGUMENT. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_select(const attnplan_hip_select_args* args,
                                                      void* stream, attnplan_error* error);
 
@@ -259,7 +260,8 @@ typedef struct attnplan_hip_kv_write_args {
   }
 
 /* New rows into the cache, as they are or as fp8: value / k_scale, rounded to nearest even, or with
- * scales of tokens by the largest magnitude of each token and head. */
+ * scales of tokens by the largest magnitude of each token and head. INVALID_ARGUMENT: what an
+ * argument has to be; UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_kv_write(const attnplan_hip_kv_write_args* args,
                                                        void* stream, attnplan_error* error);
 
@@ -313,12 +315,15 @@ typedef struct attnplan_hip_refresh_args {
   }
 
 /* Makes the device's copy of a plan that was built from upper bounds one of the true lengths.
- * docs/kernels.md says what holds of each section. */
+ * docs/kernels.md says what holds of each section. PLAN_ERROR: the plan is of another layer;
+ * INVALID_ARGUMENT: what an argument has to be, a bit of a section that the plan lacks included.
+ * INTERNAL: the runtime refused. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_refresh(const attnplan_hip_refresh_args* args,
                                                       void* stream, attnplan_error* error);
 
 /* Draft steps 2 to k: every live request of query_start_loc (device [n + 1], NULL: all) is one
- * token longer in seq_lens (device [n]). max_model_len 0: unlimited. */
+ * token longer in seq_lens (device [n]). max_model_len 0: unlimited. INVALID_ARGUMENT or INTERNAL
+ * as above. */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_advance(const int32_t* query_start_loc,
                                                       int32_t* seq_lens, int32_t num_reqs,
                                                       int32_t max_model_len, void* stream,

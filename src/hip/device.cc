@@ -42,7 +42,11 @@ Status describe_device(int32_t ordinal, attnplan_hip_device_info* device, Error*
   int count = 0;
   int failed = device_count(&count);
   if (failed != 0)
-    return invalid(error, ordinal, 0, "the GPU runtime finds no device", describe(failed));
+    return error->set(Status::kInvalidArgument, Code::kNone, -1, ordinal, 0,
+                      "the GPU runtime finds no device: %s. Is the driver loaded, may this user "
+                      "open it, and are devices visible (HIP_VISIBLE_DEVICES, "
+                      "CUDA_VISIBLE_DEVICES)?",
+                      describe(failed));
   if (ordinal < 0 || ordinal >= count) {
     return error->set(Status::kInvalidArgument, Code::kNone, -1, ordinal, count,
                       "ordinal %d: there are %d devices", ordinal, count);

@@ -36,6 +36,14 @@ Status fill_tensors(const attnplan_hip_launch_args& given, const attnplan_hip_at
       status = read_stride(error, s.name, s.given, s.dense, s.least, s.stride);
     }
   }
+  if (status == Status::kOk) {
+    status = check_overlap(error, "q_row_stride", args->q_row_stride, args->q_head_stride,
+                           a.num_q_heads, a.head_size);
+  }
+  if (status == Status::kOk) {
+    status = check_overlap(error, "out_row_stride", args->out_row_stride, args->out_head_stride,
+                           a.num_q_heads, a.v_head_size);
+  }
   args->lse_row_stride = given.lse_row_stride != 0 ? given.lse_row_stride : a.num_q_heads;
   if (status == Status::kOk && args->lse_row_stride < a.num_q_heads) {
     status =
@@ -117,9 +125,10 @@ Status fill_pages(const HostPlan& plan, AttentionArgs* args, Error* error) {
     args->page_table_width = plan.header().page_table_width;
     return Status::kOk;
   }
-  return error->set(Status::kPlanError, Code::kNone, -1, 0, 0,
-                    "plan: it has neither sections page_indptr and page_indices nor page_table, ask for "
-                    "them in attnplan_config.sections");
+  return error->set(
+      Status::kPlanError, Code::kNone, -1, 0, 0,
+      "plan: it has neither sections page_indptr and page_indices nor page_table, ask for "
+      "them in attnplan_config.sections");
 }
 
 // The planner's cache was another one than the caller's.

@@ -13,6 +13,8 @@ namespace {
 
 struct Source {
   const char* name;
+  const char* row_stride_name;
+  const char* head_stride_name;
   const void* rows;
   int64_t row_stride;
   int64_t head_stride;
@@ -24,13 +26,17 @@ Status fill_source(const Source& source, KvWriteTensor* tensor, Error* error) {
   if (source.rows == nullptr) return Status::kOk;
   Status status = check_pointer(error, source.name, source.rows, 16);
   if (status == Status::kOk) {
-    status = read_stride(error, source.name, source.head_stride, source.head_size, source.head_size,
-                         &tensor->head_stride);
+    status = read_stride(error, source.head_stride_name, source.head_stride, source.head_size,
+                         source.head_size, &tensor->head_stride);
   }
   if (status == Status::kOk) {
-    status = read_stride(error, source.name, source.row_stride,
+    status = read_stride(error, source.row_stride_name, source.row_stride,
                          int64_t{source.num_heads} * source.head_size, source.head_size,
                          &tensor->row_stride);
+  }
+  if (status == Status::kOk) {
+    status = check_overlap(error, source.row_stride_name, tensor->row_stride, tensor->head_stride,
+                           source.num_heads, source.head_size);
   }
   tensor->rows = static_cast<const uint16_t*>(source.rows);
   tensor->num_heads = source.num_heads;
@@ -58,9 +64,9 @@ Status fill_index(const attnplan_hip_kv_write_args& given, const Layer& layer, i
     return error->set(Status::kUnimplemented, Code::kDtypeMismatch, -1, index.index.dtype,
                       layer.view_dtype, "no kernel: an index of another dtype than the cache");
   }
-  status =
-      fill_source({"index_k", given.index_k, given.index_k_row_stride, 0, 1, index.index.head_size},
-                  tensor, error);
+  status = fill_source({"index_k", "index_k_row_stride", "index_k_row_stride", given.index_k,
+                        given.index_k_row_stride, 0, 1, index.index.head_size},
+                       tensor, error);
   fill_target(index.k, {}, index.pages_per_stride, index.index.k_scale, tensor);
   return status;
 }
@@ -70,13 +76,13 @@ Status fill_tensors(const attnplan_hip_kv_write_args& given, const Layer& layer,
   const attnplan_hip_attention& a = layer.attention;
   KvWriteTensor& k = args->tensors[0];
   KvWriteTensor& v = args->tensors[1];
-  Status status = fill_source(
-      {"k", given.k, given.k_row_stride, given.k_head_stride, a.num_kv_heads, a.head_size}, &k,
-      error);
+  Status status = fill_source({"k", "k_row_stride", "k_head_stride", given.k, given.k_row_stride,
+                               given.k_head_stride, a.num_kv_heads, a.head_size},
+                              &k, error);
   if (status == Status::kOk) {
-    status = fill_source(
-        {"v", given.v, given.v_row_stride, given.v_head_stride, a.num_kv_heads, a.v_head_size}, &v,
-        error);
+    status = fill_source({"v", "v_row_stride", "v_head_stride", given.v, given.v_row_stride,
+                          given.v_head_stride, a.num_kv_heads, a.v_head_size},
+                         &v, error);
   }
   if (status == Status::kOk && (given.k != nullptr || given.v != nullptr)) {
     AttentionArgs cache = {};
@@ -108,7 +114,7 @@ Status check_kv_write(const attnplan_hip_kv_write_args* given, KvWriteLaunch* la
   if (status == Status::kOk) status = check_supported(layer, error);
   if (status != Status::kOk) return status;
   if ((args->flags & ~ATTNPLAN_HIP_VERIFY) != 0) return unknown_value(error, "flags", args->flags);
-  if (args->num_rows < 0) return invalid(error, "num_rows", args->num_rows, 0, "which is negative");
+  if (args->num_rows < 0) return check_negative(error, "num_rows", args->num_rows);
   if (args->num_rows == 0) return Status::kOk;
   status = check_pointer(error, "slots", args->slots, alignof(int64_t));
   const int32_t page_size = kernel_page_size(layer);

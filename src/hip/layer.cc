@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 
 #include "attnplan/kv_cache.h"
@@ -30,6 +31,17 @@ void fill_defaults(attnplan_hip_attention* a) {
   default_to(a->softmax_scale, 1.0f / std::sqrt(static_cast<float>(a->head_size)));
   default_to(a->k_scale, 1.0f);
   default_to(a->v_scale, 1.0f);
+}
+
+struct Number {
+  char text[32];
+};
+// The sign of what is no number says nothing.
+Number number(float value) {
+  Number n;
+  const bool nan = std::isnan(value);
+  std::snprintf(n.text, sizeof n.text, nan ? "nan" : "%g", static_cast<double>(value));
+  return n;
 }
 
 Status out_of_range(Error* error, const char* what, int64_t value, int64_t least, int64_t most) {
@@ -70,8 +82,8 @@ Status check_numbers(const attnplan_hip_attention& a, Error* error) {
   for (const auto& f : factors) {
     if (std::isfinite(f.value) && (f.value > 0 || (f.may_be_zero && f.value == 0))) continue;
     return error->set(Status::kInvalidArgument, Code::kValueOutOfRange, -1, 0, 0,
-                      "attention: %s is %g, it has to be positive and finite", f.name,
-                      static_cast<double>(f.value));
+                      "attention: %s is %s, it has to be positive and finite", f.name,
+                      number(f.value).text);
   }
   return Status::kOk;
 }
@@ -113,10 +125,7 @@ bool has_line(const KernelKey (&lines)[kLines], const Layer& layer) {
 
 Status check_model(const Layer& layer, Error* error) {
   const attnplan_hip_attention& a = layer.attention;
-  if (!is_16_bit(a.q_dtype)) {
-    return unsupported(error, Code::kDtypeMismatch, a.q_dtype, "q_dtype is neither",
-                       "bf16 nor fp16");
-  }
+  if (const Status query = check_query_dtype(layer, error); query != Status::kOk) return query;
   if (layer.group() > kGroups.back()) {
     return error->set(Status::kUnimplemented, Code::kNone, -1, layer.group(), kGroups.back(),
                       "no kernel: %d query heads per KV head, at most %d", layer.group(),
@@ -161,8 +170,11 @@ Status check_cache(const Layer& layer, Error* error) {
   }
   const uint32_t scales = is_16_bit(layer.view_dtype) ? kScalesOf16Bit : kScales;
   if ((scales >> cache.scale & 1u) == 0) {
+    constexpr const char* kWords[] = {"no scales", "per-tensor scales", "per-head scales",
+                                      "scales of single tokens and heads",
+                                      "scales of tokens inside its rows"};
     return error->set(Status::kUnimplemented, Code::kDtypeMismatch, -1, cache.scale, 0,
-                      "no kernel: a %s cache with scale %d", name(dtype), cache.scale);
+                      "no kernel: cache of %s with %s", name(dtype), kWords[cache.scale]);
   }
   if (layer.sparse() && cache.block_size != kM3BlockTokens) {
     return error->set(Status::kUnimplemented, Code::kBlockSizeUnsupported, -1, cache.block_size,
@@ -207,6 +219,12 @@ Status check_supported(const Layer& layer, Error* error) {
   const Status status = check_model(layer, error);
   if (status != Status::kOk || !layer.has_cache()) return status;
   return check_cache(layer, error);
+}
+
+Status check_query_dtype(const Layer& layer, Error* error) {
+  const attnplan_dtype dtype = layer.attention.q_dtype;
+  if (is_16_bit(dtype)) return Status::kOk;
+  return unsupported(error, Code::kDtypeMismatch, dtype, "q_dtype is neither", "bf16 nor fp16");
 }
 
 Status check_page_size(const Layer& layer, int32_t page_size, Error* error) {

@@ -38,6 +38,9 @@ Status check_supported(const Layer& layer, Error* error);
 // blocks; 0 where there is none. As the planner chooses.
 int32_t kernel_page_size(const Layer& layer);
 
+// UNIMPLEMENTED where it is none of the kernels'.
+Status check_query_dtype(const Layer& layer, Error* error);
+
 // PLAN_ERROR where kernels take no pages of that size, or the cache has others.
 Status check_page_size(const Layer& layer, int32_t page_size, Error* error);
 

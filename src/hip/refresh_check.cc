@@ -4,6 +4,7 @@
 #include "hip/host_plan.h"
 #include "hip/layer.h"
 #include "hip/plan_layer.h"
+#include "planner/section_names.h"
 #include "versioned.h"
 
 namespace attnplan::hip {
@@ -36,6 +37,50 @@ Status fill_flags(const attnplan_hip_refresh_args& given, const Layer& layer, Re
   if (layer.attention.mask == ATTNPLAN_MASK_CAUSAL) args->flags |= kRefreshCausal;
   const bool packed = layer.has_cache() && (layer.cache.flags & ATTNPLAN_KV_PACKED) != 0;
   if (packed) args->flags |= kRefreshPacked;
+  return Status::kOk;
+}
+
+Status check_tensors(const attnplan_hip_refresh_args& given, Error* error) {
+  const bool wide_rows = (given.flags & ATTNPLAN_HIP_REFRESH_ROWS_INT64) != 0;
+  const bool wide_slots = (given.flags & ATTNPLAN_HIP_REFRESH_SLOTS_INT64) != 0;
+  const struct {
+    const char* name;
+    const void* pointer;
+    uintptr_t alignment;
+  } tensors[] = {{"block_ids", given.block_ids, 4},
+                 {"block_indptr", given.block_indptr, 4},
+                 {"token_slots", given.token_slots, 4},
+                 {"table_rows", given.table_rows, wide_rows ? 8u : 4u},
+                 {"slot_mapping", given.slot_mapping, wide_slots ? 8u : 4u},
+                 {"report", given.report, 4}};
+  for (const auto& t : tensors) {
+    const Status status = check_alignment(error, t.name, t.pointer, t.alignment);
+    if (status != Status::kOk) return status;
+  }
+  return Status::kOk;
+}
+
+// What is asked for has to be there, and what is made from a table needs one.
+Status check_sections(const attnplan_hip_refresh_args& given, const HostPlan& plan, Error* error) {
+  if (given.sections >> ATTNPLAN_SECTION_END != 0 || (given.sections & 1u) != 0) {
+    return invalid(error, "sections", static_cast<int64_t>(given.sections), ATTNPLAN_SECTION_END,
+                   "it has bits of no section");
+  }
+  const bool table = given.block_ids != nullptr || given.token_slots != nullptr;
+  for (int32_t id = 1; id < ATTNPLAN_SECTION_END; ++id) {
+    if ((given.sections >> id & 1u) == 0) continue;
+    if (plan.find(id) == nullptr) {
+      return error->set(Status::kInvalidArgument, Code::kNone, -1, id, 0,
+                        "sections has the bit of section %s, which the plan lacks",
+                        section_name(id));
+    }
+    const bool pages = id == ATTNPLAN_SECTION_PAGE_INDICES || id == ATTNPLAN_SECTION_PAGE_TABLE;
+    if (pages && !table) {
+      return error->set(Status::kInvalidArgument, Code::kNone, -1, id, 0,
+                        "sections has the bit of section %s, which needs block_ids or token_slots",
+                        section_name(id));
+    }
+  }
   return Status::kOk;
 }
 
@@ -80,7 +125,8 @@ Status fill_numbers(const attnplan_hip_refresh_args& given, const Layer& layer, 
                  {"context_parallel_interleave", given.context_parallel_interleave,
                   &args->context_interleave}};
   for (const auto& number : numbers) {
-    if (number.value < 0) return invalid(error, number.name, number.value, 0, "which is negative");
+    const Status status = check_negative(error, number.name, number.value);
+    if (status != Status::kOk) return status;
     *number.to = number.value;
   }
   if (args->context_world > 0 && args->context_interleave == 0) args->context_interleave = 1;
@@ -127,6 +173,12 @@ Status check_refresh(const attnplan_hip_refresh_args* given, RefreshLaunch* laun
   if (status == Status::kOk) {
     status = check_pointer(error, "seq_lens", args->seq_lens, alignof(int32_t));
   }
+  if (status == Status::kOk) status = check_tensors(*args, error);
+  if (status == Status::kOk) status = check_sections(*args, plan, error);
+  if (status == Status::kOk && args->num_reqs > 0 && args->num_reqs != plan.header().num_reqs) {
+    status = invalid(error, "num_reqs", args->num_reqs, plan.header().num_reqs,
+                     "the plan is of another number of requests");
+  }
   if (status == Status::kOk) status = fill_flags(*args, layer, &out, error);
   if (status == Status::kOk) status = fill_table(*args, &out, error);
   if (status == Status::kOk) status = fill_numbers(*args, layer, &out, error);
@@ -141,12 +193,13 @@ Status check_refresh(const attnplan_hip_refresh_args* given, RefreshLaunch* laun
 
 Status check_advance(const int32_t* query_start_loc, int32_t* seq_lens, int32_t num_reqs,
                      int32_t max_model_len, AdvanceArgs* args, Error* error) {
-  const Status status = check_pointer(error, "seq_lens", seq_lens, alignof(int32_t));
-  if (status != Status::kOk) return status;
-  if (num_reqs < 0) return invalid(error, "num_reqs", num_reqs, 0, "which is negative");
-  if (max_model_len < 0) {
-    return invalid(error, "max_model_len", max_model_len, 0, "which is negative");
+  Status status = check_pointer(error, "seq_lens", seq_lens, alignof(int32_t));
+  if (status == Status::kOk) {
+    status = check_alignment(error, "query_start_loc", query_start_loc, alignof(int32_t));
   }
+  if (status == Status::kOk) status = check_negative(error, "num_reqs", num_reqs);
+  if (status == Status::kOk) status = check_negative(error, "max_model_len", max_model_len);
+  if (status != Status::kOk) return status;
   *args = {query_start_loc, seq_lens, num_reqs, max_model_len};
   return Status::kOk;
 }

@@ -34,7 +34,8 @@ Status check_index(const attnplan_hip_index& index, const attnplan_hip_attention
   }
   if (index.init_blocks < 0 || index.local_blocks < 0) {
     return error->set(Status::kInvalidArgument, Code::kValueOutOfRange, -1, index.init_blocks,
-                      index.local_blocks, "index: init_blocks %d and local_blocks %d",
+                      index.local_blocks,
+                      "index: init_blocks is %d and local_blocks %d, neither can be negative",
                       index.init_blocks, index.local_blocks);
   }
   if (!std::isfinite(index.k_scale) || index.k_scale <= 0) {
@@ -45,8 +46,22 @@ Status check_index(const attnplan_hip_index& index, const attnplan_hip_attention
   return check_pointer(error, "index.k", index.k, 16);
 }
 
+// Those that are always taken have to fit in.
+Status check_forced_blocks(const attnplan_hip_index& index, int32_t top_k, Error* error) {
+  const int64_t forced = int64_t{index.init_blocks} + index.local_blocks;
+  if (forced <= top_k) return Status::kOk;
+  return error->set(Status::kInvalidArgument, Code::kValueOutOfRange, -1, forced, top_k,
+                    "index: init_blocks %d and local_blocks %d are more than top_k %d",
+                    index.init_blocks, index.local_blocks, top_k);
+}
+
 Status check_table(const attnplan_hip_select_args& given, Error* error) {
-  if ((given.sparse_table == nullptr) == (given.sparse_context == nullptr)) return Status::kOk;
+  if ((given.sparse_table == nullptr) == (given.sparse_context == nullptr)) {
+    const Status status =
+        check_alignment(error, "sparse_table", given.sparse_table, alignof(int32_t));
+    if (status != Status::kOk) return status;
+    return check_alignment(error, "sparse_context", given.sparse_context, alignof(int32_t));
+  }
   return error->set(Status::kInvalidArgument, Code::kNone, -1, 0, 0,
                     "sparse_table and sparse_context are wanted both or neither");
 }
@@ -61,6 +76,10 @@ Status fill_query(const attnplan_hip_select_args& given, const attnplan_hip_atte
   if (status == Status::kOk) {
     status = read_stride(error, "q_row_stride", given.q_row_stride,
                          int64_t{a.num_kv_heads} * head_size, head_size, &args->q_row_stride);
+  }
+  if (status == Status::kOk) {
+    status = check_overlap(error, "q_row_stride", args->q_row_stride, args->q_head_stride,
+                           a.num_kv_heads, head_size);
   }
   args->q = static_cast<const uint16_t*>(given.q);
   return status;
@@ -147,6 +166,7 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   if (args->reserved0 != 0) return unknown_value(error, "reserved0", args->reserved0);
   if (!layer.sparse()) return invalid(error, "attention.top_k", 0, 1, "there is nothing to select");
   M3IndexArgs& out = launch->args = {};
+  const int32_t top_k = layer.attention.top_k;
   status = need_cache(layer, error);
   if (status == Status::kOk) status = check_supported(layer, error);
   if (status == Status::kOk) status = HostPlan::read(args->plan, &plan, error);
@@ -155,6 +175,7 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   if (status == Status::kOk) {
     status = read_index(args->index, layer, 1 << out.index.page_shift, &index, error);
   }
+  if (status == Status::kOk) status = check_forced_blocks(index.index, top_k, error);
   if (status == Status::kOk) status = check_table(*args, error);
   if (status == Status::kOk) {
     status = fill_query(*args, layer.attention, index.index.head_size, &out.index, error);
@@ -199,8 +220,9 @@ Status check_select(const attnplan_hip_select_args* given, SelectLaunch* launch,
   out.init_blocks = index.index.init_blocks;
   out.local_blocks = index.index.local_blocks;
   out.selected = args->selected;
-  out.selected_head_stride =
-      args->selected_head_stride != 0 ? args->selected_head_stride : int64_t{rows} * a.top_k;
+  status = read_selected_stride(error, args->selected_head_stride, rows, a.top_k,
+                                &out.selected_head_stride);
+  if (status != Status::kOk) return status;
   out.sparse_table = args->sparse_table;
   out.sparse_context = args->sparse_context;
   launch->kernel = {index.index.dtype, index.index.head_size, 0, false, tiles_of(segment, index)};

@@ -47,9 +47,9 @@ Status check_sparse(const CheckedLaunch& checked, SparseLaunch* launch, Error* e
   args.query_tile = args.group;
   args.selected = given.selected;
   args.top_k = a.top_k;
-  args.selected_head_stride = given.selected_head_stride != 0
-                                  ? given.selected_head_stride
-                                  : int64_t{most_rows(checked.plan)} * a.top_k;
+  status = read_selected_stride(error, given.selected_head_stride, most_rows(checked.plan), a.top_k,
+                                &args.selected_head_stride);
+  if (status != Status::kOk) return status;
   args.partial_out = static_cast<float*>(given.workspace);
   args.partial_lse =
       reinterpret_cast<float*>(static_cast<std::byte*>(given.workspace) + workspace.out_bytes);

@@ -36,7 +36,8 @@ Examples:
   attnplan ragged --markdown trace.jsonl       decode rows that each policy keeps on decode kernels
 
 Exit status: 0 every batch was planned (and ran right), 1 some batch gave an error, 2 some document
-was bad, a file could not be read or holds none, or the arguments are unusable.)";
+was bad, a file could not be read or holds none, or the arguments are unusable, as --device hip is
+without a GPU or its library.)";
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;

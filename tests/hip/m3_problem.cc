@@ -344,6 +344,10 @@ M3Description draw_m3(uint64_t seed, Format cache, bool shuffle) {
   d.params.top_k = dice.pick({1, 3, 16});
   d.params.init_blocks = dice.in32(0, 1);
   d.params.local_blocks = dice.in32(1, 2);
+  if (d.params.top_k == 1) {  // more that are always taken are refused
+    d.params.init_blocks = 0;
+    d.params.local_blocks = 1;
+  }
   if (dice.percent(60)) d.graph_pads = dice.in32(1, 20);
   d.idle = d.graph_pads > 0 && dice.percent(30);
   return d;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -91,7 +92,7 @@ const Refusal kRefusals[] = {
      [](LaunchCase* c) { c->layer.attention.mask = ATTNPLAN_MASK_FULL; }},
     {"plan: made for sliding_window 0, attention.sliding_window is 64", Status::kPlanError,
      [](LaunchCase* c) { c->layer.attention.sliding_window = 64; }},
-    {"a bf16 cache with scale 3", Status::kUnimplemented,
+    {"cache of bf16 with scales of single tokens and heads", Status::kUnimplemented,
      [](LaunchCase* c) { c->layer.cache.scale = ATTNPLAN_SCALE_TOKEN_HEAD; }},
     {"kv.k_scales is given", Status::kInvalidArgument,
      [](LaunchCase* c) { c->kv.k_scales.data = odd(c->args.lse, 0); }},
@@ -121,6 +122,12 @@ const Refusal kRefusals[] = {
      [](LaunchCase* c) { c->args.q_head_stride = 120; }},
     {"out_row_stride is 2052, it has to be a multiple of 8", Status::kInvalidArgument,
      [](LaunchCase* c) { c->args.out_row_stride = 2052; }},
+    {"q_row_stride is 1920, rows would overlap", Status::kInvalidArgument,
+     [](LaunchCase* c) { c->args.q_row_stride = 15 * 128; }},
+    {"out_row_stride is 1920, rows would overlap", Status::kInvalidArgument,
+     [](LaunchCase* c) { c->args.out_row_stride = 15 * 128; }},
+    {"softmax_scale is nan", Status::kInvalidArgument,
+     [](LaunchCase* c) { c->layer.attention.softmax_scale = -NAN; }},
     {"lse_row_stride is 15, rows would overlap", Status::kInvalidArgument,
      [](LaunchCase* c) { c->args.lse_row_stride = 15; }},
     {"workspace_bytes is 64, the plan needs", Status::kBufferTooSmall,
