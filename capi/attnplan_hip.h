@@ -166,10 +166,13 @@ ATTNPLAN_HIP_API attnplan_status
 attnplan_hip_workspace_size(const attnplan_hip_attention* attention, const void* plan,
                             size_t plan_bytes, size_t* bytes, attnplan_error* error);
 
-/* Attention of one segment, its partial outputs merged. PLAN_ERROR: the plan cannot be run as it
- * is (a section is missing, it was made for other heads or another cache, ...); INVALID_ARGUMENT:
- * what an argument has to be; UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused, with
- * its words. */
+/* Attention of one segment, its partial outputs merged. Rows that attend nothing get zeros and a
+ * log-sum-exp of minus infinity; the launch of segment 0 writes those that a full graph adds behind
+ * the batch, so a plan without segments wants that launch, too. A captured launch whose segment the
+ * plan does not have at replay writes nothing else. PLAN_ERROR: the plan cannot be run as it is (a
+ * section is missing, it was made for other heads or another cache, ...); INVALID_ARGUMENT: what an
+ * argument has to be; UNIMPLEMENTED: no such kernel. INTERNAL: the runtime refused, with its words.
+ */
 ATTNPLAN_HIP_API attnplan_status attnplan_hip_launch(const attnplan_hip_launch_args* args,
                                                      void* stream, attnplan_error* error);
 
