@@ -1,6 +1,6 @@
 # What `cmake --install` puts where:
 #   attnplan::attnplan  libattnplan.so and its C headers, for find_package and pkg-config
-#   attnplan::hip       libattnplan_hip.so and its header, where they are built
+#   attnplan::hip       libattnplan_hip.so and its header, for both too, where they are built
 #   bin/attnplan        the command
 #   attnplan::core      the static planner behind the C++ headers: no ABI promise
 include(CMakePackageConfigHelpers)
@@ -37,3 +37,7 @@ install(FILES ${PROJECT_BINARY_DIR}/attnplan-config.cmake
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/attnplan.pc.in ${PROJECT_BINARY_DIR}/attnplan.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/attnplan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET attnplan_hip)
+  configure_file(cmake/attnplan_hip.pc.in ${PROJECT_BINARY_DIR}/attnplan_hip.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/attnplan_hip.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
