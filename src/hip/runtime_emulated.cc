@@ -87,7 +87,7 @@ int allocate_pinned(void** address, size_t bytes) { return allocate(address, byt
 int release_pinned(void* address) { return release(address); }
 
 int copy_to_device(void* to, const void* from, size_t bytes, Stream) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);  // of nothing, the pointers may be NULL
   return 0;
 }
 int copy_to_host(void* to, const void* from, size_t bytes, Stream stream) {
@@ -97,7 +97,7 @@ int copy_on_device(void* to, const void* from, size_t bytes, Stream stream) {
   return copy_to_device(to, from, bytes, stream);
 }
 int fill(void* to, uint8_t byte, size_t bytes, Stream) {
-  std::memset(to, byte, bytes);
+  if (bytes > 0) std::memset(to, byte, bytes);
   return 0;
 }
 
